@@ -1,0 +1,189 @@
+package promotion
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
+)
+
+// fileCounts are what the rules on files count over the live files.
+type fileCounts struct {
+	otherTotal, wrongBucket, level0, partial, external int
+	totals                                             []int
+	places                                             []string // partitions with a file of another count
+	buckets                                            []int    // that the table does not have
+	hidden                                             []string // partitions with files in level 0
+}
+
+// files judges the live files.
+func (j *judge) files(ctx context.Context) error {
+	vectors := j.optionTrue("deletion-vectors.enabled")
+	if j.keyed && vectors {
+		j.deletionVectors()
+	}
+	if j.in.Plan == nil {
+		return nil
+	}
+	c := j.countFiles(vectors)
+	if c.otherTotal > 0 {
+		j.add("files.total-buckets", Problem{
+			Found:    fmt.Sprintf("%d files written with bucket counts %v, in %s", c.otherTotal, c.totals, quoteAll(c.places)),
+			Required: fmt.Sprintf("bucket count %d in every live file", j.buckets),
+			Fix:      "rewrite the partitions named: " + j.sqlRescale(),
+		})
+	}
+	if c.wrongBucket > 0 {
+		j.add("files.bucket", Problem{
+			Found: fmt.Sprintf("%d files in buckets %v", c.wrongBucket, c.buckets), Required: "files in the table's own buckets",
+			Fix: "rewrite these rows in Paimon"})
+	}
+	if c.level0 > 0 {
+		j.add("files.level-0", Problem{
+			Found:    fmt.Sprintf("%d files in level 0, in %s", c.level0, quoteAll(c.hidden)),
+			Required: "no live file in level 0",
+			Fix:      "stop all writers, then run " + j.sqlCompact(),
+		}, j.sqlCompact())
+	}
+	if c.partial > 0 {
+		j.add("files.partial-columns", Problem{
+			Found: fmt.Sprintf("%d files with a part of the columns", c.partial), Required: "files with all columns",
+			Fix: "copy the rows into a new table without data evolution and promote that one"})
+	}
+	if c.external > 0 {
+		j.add("files.external", Problem{Found: fmt.Sprintf("%d files with a path of their own", c.external),
+			Fix: "see that the provider and the cluster's tiering service can read data-file.external-paths"})
+	}
+	return j.timestamps(ctx)
+}
+
+func (j *judge) sqlRescale() string {
+	return fmt.Sprintf("CALL sys.rescale(`table` => %s, bucket_num => %d, `partition` => 'column=value');", sqlText(j.in.Name.String()), j.buckets)
+}
+
+func (j *judge) countFiles(vectors bool) fileCounts {
+	var c fileCounts
+	for _, p := range j.out.Partitions {
+		place := "the table"
+		if len(p.Spec) > 0 {
+			place = "partition " + specText(p.Spec)
+		}
+		for _, b := range p.Files.Buckets {
+			wrong := j.buckets > 0 && (b.Bucket < 0 || b.Bucket >= j.buckets) || j.buckets == -1 && !j.keyed && b.Bucket != 0
+			for _, f := range b.Files {
+				if j.buckets > 0 && f.TotalBuckets != j.buckets {
+					c.otherTotal++
+					c.totals = addOnce(c.totals, f.TotalBuckets)
+					c.places = addOnce(c.places, place)
+				} else if wrong {
+					c.wrongBucket++
+					c.buckets = addOnce(c.buckets, b.Bucket)
+				}
+				if j.keyed && vectors && f.Level == 0 {
+					c.level0++
+					c.hidden = addOnce(c.hidden, place)
+				}
+				if f.HasWriteCols && j.writesPart(f) {
+					c.partial++
+				}
+				if f.ExternalPath != nil {
+					c.external++
+				}
+			}
+		}
+	}
+	return c
+}
+
+// writesPart says whether a file lacks columns of the newest schema that are
+// not simply newer than the file.
+func (j *judge) writesPart(f paimon.DataFile) bool {
+	return j.optionTrue("data-evolution.enabled") || f.FirstRowID != nil && len(f.WriteCols) < len(j.columns) && f.SchemaID == j.in.Schema.ID
+}
+
+func addOnce[T comparable](list []T, v T) []T {
+	if slices.Contains(list, v) {
+		return list
+	}
+	return append(list, v)
+}
+
+// deletionVectors judges a key table with deletion vectors apart from its files.
+func (j *judge) deletionVectors() {
+	for _, k := range j.in.Schema.PartitionKeys {
+		if f, ok := j.in.Schema.Field(k); ok && f.Type.Kind != paimon.VarChar && f.Type.Kind != paimon.Char {
+			j.add("option.deletion-vectors.enabled", Problem{
+				Severity: SeverityError, Summary: "Deletion vectors need text partition columns",
+				Found:    fmt.Sprintf("deletion-vectors.enabled = true and partition column %q %s", k, f.Type),
+				Required: "partition columns of type STRING",
+				Why:      "Fluss finds out by partition name what a compaction has made readable, and does so for text only",
+				Fix:      "copy the rows into a new table without deletion vectors and promote that one",
+			})
+		}
+	}
+	if j.in.TableProperties["table.datalake.auto-compaction"] == "true" {
+		return
+	}
+	j.add("files.deletion-vectors", Problem{
+		Found: "deletion-vectors.enabled = true, and table.datalake.auto-compaction is not true",
+		Fix:   `set table_properties = { "table.datalake.auto-compaction" = "true" }, or run a compaction job for the table: ` + j.sqlCompact(),
+	})
+}
+
+// timestamps looks in the statistics of the files to be loaded for timestamps
+// before 1970 in columns that can hold digits below the millisecond.
+func (j *judge) timestamps(ctx context.Context) error {
+	if !j.keyed || j.in.Table == nil {
+		return nil
+	}
+	for _, col := range j.columns {
+		t := col.Type
+		if t.Kind != paimon.Timestamp && t.Kind != paimon.TimestampLTZ || t.Precision < 4 {
+			continue
+		}
+		found, err := j.earliest(ctx, col)
+		if err != nil {
+			return err
+		}
+		if found == "" {
+			continue
+		}
+		j.add("type.before-1970", Problem{
+			Found: fmt.Sprintf("column %q %s: %s", col.Name, t, found),
+			Fix: fmt.Sprintf("look for such rows: SELECT * FROM %s WHERE %s < TIMESTAMP '1970-01-01 00:00:00'; cut their fractions to milliseconds, or leave their partitions out",
+				j.sqlTable(), sqlName(col.Name)),
+		})
+	}
+	return nil
+}
+
+// earliest describes a file whose values of a column may lie before 1970; ""
+// when none does.
+func (j *judge) earliest(ctx context.Context, col paimon.Field) (string, error) {
+	for _, p := range j.out.Partitions {
+		if !p.Selected {
+			continue
+		}
+		for _, b := range p.Files.Buckets {
+			for _, f := range b.Files {
+				if err := ctx.Err(); err != nil {
+					return "", err
+				}
+				low, _, _, ok, err := j.in.Table.FileStats(ctx, f, col.Name)
+				if err != nil {
+					return "", err
+				}
+				if v, isTime := low.(paimon.TimestampValue); ok && isTime && v.Millis < 0 {
+					return fmt.Sprintf("file %s has values from %s on", f.Name, timestampText(v)), nil
+				}
+			}
+		}
+	}
+	return "", nil
+}
+
+func timestampText(v paimon.TimestampValue) string {
+	return time.UnixMilli(v.Millis).UTC().Add(time.Duration(v.Nanos)).Format("2006-01-02 15:04:05.999999999")
+}

@@ -1,0 +1,214 @@
+package promotion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
+)
+
+// create makes the Fluss table, with datalake off, and its partitions. The lake
+// is not touched. On an operation that goes on, only what is missing is made.
+func (r *run) create(ctx context.Context) error {
+	r.op.setStage(StageValidated)
+	if r.info == nil {
+		if err := r.createTable(ctx); err != nil {
+			return err
+		}
+	}
+	if !r.hist.hasTable {
+		d := Detail{TableID: &r.info.TableID}
+		for _, p := range r.jdg.Partitions {
+			if p.Selected && len(p.Spec) > 0 {
+				d.Partitions, d.FlussPartitions = append(d.Partitions, p.Spec), append(d.FlussPartitions, p.FlussName)
+			}
+		}
+		if err := r.journaled(ctx, EventCreated, d); err != nil {
+			return err
+		}
+	}
+	r.op.setStage(StageCreated)
+	if r.hist.registered != nil {
+		return nil
+	}
+	return r.createPartitions(ctx)
+}
+
+func (r *run) createTable(ctx context.Context) error {
+	if err := r.c.client.CreateDatabase(ctx, r.path.Database, true); err != nil {
+		return err
+	}
+	desc := *r.jdg.Descriptor
+	desc.CustomProperties = maps.Clone(desc.CustomProperties)
+	if desc.CustomProperties == nil {
+		desc.CustomProperties = map[string]string{}
+	}
+	desc.CustomProperties[operationProperty] = r.op.id
+	desc.CustomProperties[sourceProperty] = sourceHash(r.src.print, r.spec.Partitions)
+	if err := r.op.check(ctx); err != nil {
+		return err
+	}
+	// Without "ignore if exists": of two applies at once, the server lets one
+	// create the table.
+	createErr := r.c.client.CreateTable(ctx, r.path, desc, false)
+	if createErr != nil && !errors.Is(createErr, fluss.ErrTableAlreadyExist) && !errors.Is(createErr, fluss.ErrUnknownOutcome) {
+		return createErr
+	}
+	info, err := tolerateLag(ctx, func() (*fluss.TableInfo, error) { return r.c.client.GetTable(ctx, r.path) })
+	if err != nil {
+		return errors.Join(createErr, err)
+	}
+	if got := info.Descriptor.CustomProperties[operationProperty]; got != r.op.id {
+		return fatalError{Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "Another process has created the Fluss table first",
+			Found: fmt.Sprintf("table %s carries operation %q", r.path, got), Required: "operation " + r.op.id + ", begun by this apply",
+			Fix: "let the other apply finish; this one changed nothing"}}
+	}
+	r.info = info
+	return nil
+}
+
+// createPartitions makes the selected partitions, stopping at the first refusal.
+func (r *run) createPartitions(ctx context.Context) error {
+	if len(r.src.schema.PartitionKeys) == 0 {
+		return nil
+	}
+	have, err := r.partitionIDs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range r.jdg.Partitions {
+		if !p.Selected {
+			continue
+		}
+		if _, ok := have[p.FlussName]; ok {
+			continue
+		}
+		if err := r.op.check(ctx); err != nil {
+			return err
+		}
+		if err := r.c.client.CreatePartition(ctx, r.path, p.FlussSpec, true); err != nil {
+			return fmt.Errorf("partition %s: %w", p.FlussName, err)
+		}
+	}
+	return nil
+}
+
+// partitionIDs lists the Fluss table's partitions by name.
+func (r *run) partitionIDs(ctx context.Context) (map[string]int64, error) {
+	list, err := r.c.client.ListPartitions(ctx, r.path)
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[string]int64, len(list))
+	for _, p := range list {
+		ids[p.Name] = p.ID
+	}
+	return ids, nil
+}
+
+// prepare commits the one metadata-only Paimon schema version, where one is
+// needed, before the coordinator first looks at the Paimon table: it caches
+// what it sees.
+func (r *run) prepare(ctx context.Context) error {
+	r.op.setStage(StageCreated)
+	if r.hist.prepared != nil {
+		r.op.setStage(StagePrepared)
+		return nil
+	}
+	next, err := PreparedSchema(r.src.schema, r.jdg, r.c.generation, r.info)
+	if err != nil {
+		return err
+	}
+	if next != nil && !r.spec.PrepareSource {
+		return Problem{Severity: SeverityError, Attribute: []string{"prepare_source"}, Summary: "The Paimon table must be prepared first",
+			Found: strings.Join(schemaDifference(r.src.schema, next), "; "), Required: "a schema version with these changes",
+			Fix: "set prepare_source = true"}
+	}
+	if next != nil {
+		if err := r.op.check(ctx); err != nil {
+			return err
+		}
+		if err := r.commitSchema(ctx, next); err != nil {
+			return err
+		}
+	}
+	if err := r.reopen(ctx); err != nil {
+		return err
+	}
+	if err := r.journaled(ctx, EventPrepared, Detail{PreparedSchemaID: &r.src.schema.ID, Planned: r.planned(next)}); err != nil {
+		return err
+	}
+	r.op.setStage(StagePrepared)
+	return nil
+}
+
+// planned is every change that this operation makes to the source's schema:
+// what the judge found, and what only the created table's properties showed.
+func (r *run) planned(next *paimon.Schema) []SourceChange {
+	changes := slices.Clone(r.hist.started.Detail.Planned)
+	if next == nil {
+		return changes
+	}
+	for _, c := range r.jdg.Changes {
+		if !slices.Contains(changes, c) {
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
+// commitSchema writes the schema version. A lost answer is looked up: the file
+// is either ours, whole, or somebody else's.
+func (r *run) commitSchema(ctx context.Context, next *paimon.Schema) error {
+	err := r.src.table.CommitSchema(ctx, next)
+	if errors.Is(err, paimon.ErrSchemaExists) {
+		return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The Paimon table's schema was changed at the same time",
+			Found: err.Error(), Required: "no other change of the table while it is being promoted",
+			Fix: "stop schema changes of the Paimon table and apply again"}
+	}
+	return err
+}
+
+// reopen reads the source again with its newest schema and checks that it is
+// still the same snapshot of the same table.
+func (r *run) reopen(ctx context.Context) error {
+	old := r.src
+	src, err := r.s.openSource(ctx, r.c, r.spec.Name)
+	if err != nil {
+		return err
+	}
+	if src.print != old.print {
+		return movedOn(old.print, src.print, src.snapshot)
+	}
+	r.src = src
+	return nil
+}
+
+// schemaDifference lists what a schema version changes, for people.
+func schemaDifference(base, next *paimon.Schema) []string {
+	var out []string
+	for _, f := range next.Fields {
+		old, ok := base.Field(f.Name)
+		switch {
+		case !ok:
+			out = append(out, fmt.Sprintf("column %s %s added", f.Name, f.Type))
+		case old.Type.String() != f.Type.String():
+			out = append(out, fmt.Sprintf("column %s: %s -> %s", f.Name, old.Type, f.Type))
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(next.Options)) {
+		if old, ok := base.Options[k]; !ok || old != next.Options[k] {
+			from := "unset"
+			if ok {
+				from = old
+			}
+			out = append(out, fmt.Sprintf("option %s: %s -> %s", k, from, next.Options[k]))
+		}
+	}
+	return out
+}

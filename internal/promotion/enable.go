@@ -1,0 +1,225 @@
+package promotion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
+)
+
+// enable checks once more that the source is what was loaded, switches datalake
+// on, checks again that nobody else committed in between, and reads everything
+// back. Only then is the promotion done.
+func (r *run) enable(ctx context.Context) error {
+	on := r.info.Descriptor.Properties[enabledProperty] == "true"
+	if !on {
+		if err := r.recheck(ctx); err != nil {
+			return err
+		}
+		if err := r.setDatalake(ctx, true); err != nil {
+			return err
+		}
+	}
+	if err := r.foreignCommit(ctx); err != nil {
+		if p := isProblem(err); !p {
+			return err
+		}
+		if off := r.setDatalake(context.WithoutCancel(ctx), false); off != nil {
+			return errors.Join(err, fmt.Errorf("disabling datalake again: %w", off))
+		}
+		return err
+	}
+	if err := r.readBack(ctx); err != nil {
+		return err
+	}
+	if err := r.journaled(ctx, EventEnabled, Detail{SnapshotID: snapshotID(r.src.snapshot)}); err != nil {
+		return err
+	}
+	r.op.setStage(StageEnabled)
+	return nil
+}
+
+func snapshotID(s *paimon.Snapshot) *int64 {
+	if s == nil {
+		return nil
+	}
+	return ptr(s.ID)
+}
+
+// recheck reads the fingerprint and the schema content again.
+func (r *run) recheck(ctx context.Context) error {
+	d := r.hist.started.Detail
+	base, err := r.src.table.SchemaByID(ctx, deref(d.SchemaID))
+	if err != nil {
+		return err
+	}
+	now, snap, err := readFingerprint(ctx, r.src.table)
+	if err != nil {
+		return err
+	}
+	if now != *d.Fingerprint {
+		return movedOn(*d.Fingerprint, now, snap)
+	}
+	if err := r.src.table.Reload(ctx); err != nil {
+		return err
+	}
+	return sameSchema(base, r.src.table.Schema(), r.hist.planned())
+}
+
+// planned is what the operation changes on the source: as foreseen at its start
+// or, once prepared, as done.
+func (h *history) planned() []SourceChange {
+	switch {
+	case h.prepared != nil:
+		return h.prepared.Detail.Planned
+	case h.started != nil:
+		return h.started.Detail.Planned
+	}
+	return nil
+}
+
+// setDatalake alters table.datalake.enabled. A lost answer is looked up.
+func (r *run) setDatalake(ctx context.Context, on bool) error {
+	if on {
+		if err := r.op.check(ctx); err != nil {
+			return err
+		}
+	}
+	return setDatalake(ctx, r.c.client, r.path, on)
+}
+
+func setDatalake(ctx context.Context, client *fluss.Client, path fluss.TablePath, on bool) error {
+	value := fmt.Sprint(on)
+	err := client.AlterTable(ctx, path, []fluss.ConfigChange{{Key: enabledProperty, Value: value, Op: fluss.ConfigSet}})
+	if err != nil && !errors.Is(err, fluss.ErrUnknownOutcome) {
+		var e *fluss.Error
+		if on && errors.As(err, &e) && (errors.Is(err, fluss.ErrLakeTableAlreadyExist) || errors.Is(err, fluss.ErrInvalidAlterTable)) {
+			return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The cluster refuses to enable datalake on the table",
+				Found: e.Error(), Required: "a Paimon table that the coordinator takes for this Fluss table's",
+				Why: "the coordinator keeps Paimon tables cached for 10 to 30 minutes; if it looked at this one before it was prepared, it still sees the old schema (the differences that its message lists are mostly harmless ones)",
+				Fix: "wait 30 minutes without applying and apply again: the promotion goes on without loading again; datalake.paimon.cache-enabled: false in the coordinator's server.yaml avoids the cache"}
+		}
+		return err
+	}
+	info, getErr := client.GetTable(ctx, path)
+	if getErr != nil {
+		return errors.Join(err, getErr)
+	}
+	if got := info.Descriptor.Properties[enabledProperty] == "true"; got != on {
+		return errors.Join(err, fmt.Errorf("promotion: %s: %s is still %t", path, enabledProperty, got))
+	}
+	return nil
+}
+
+// foreignCommit looks for snapshots behind the pinned one by anyone but the
+// tiering service. The error names the first.
+func (r *run) foreignCommit(ctx context.Context) error {
+	return foreignCommits(ctx, r.src.table, *r.hist.started.Detail.Fingerprint, func(s *paimon.Snapshot) error {
+		return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "Another writer committed to the Paimon table while datalake was being enabled",
+			Found: commitBy(s), Required: "no commit behind the pinned " + r.hist.started.Detail.Fingerprint.String(),
+			Why: "its rows are in the lake and not in Fluss; datalake was disabled again and nothing of it was lost",
+			Fix: `stop all writers and compaction jobs of the Paimon table and apply again with on_source_change = "restart"`}
+	})
+}
+
+// foreignCommits calls found for every snapshot behind the pinned one that the
+// tiering service did not make.
+func foreignCommits(ctx context.Context, t *paimon.Table, pinned Fingerprint, found func(*paimon.Snapshot) error) error {
+	latest, err := t.LatestSnapshot(ctx)
+	if err != nil {
+		return err
+	}
+	if latest == nil {
+		if pinned.SnapshotID == 0 {
+			return nil
+		}
+		return fmt.Errorf("promotion: %s: the table's snapshots are gone; %d was promoted", t.Name(), pinned.SnapshotID)
+	}
+	for id := pinned.SnapshotID + 1; id <= latest.ID; id++ {
+		s, err := t.Snapshot(ctx, id)
+		if errors.Is(err, paimon.ErrSnapshotNotExist) {
+			continue // expired since
+		}
+		if err != nil {
+			return err
+		}
+		if s.CommitUser == tieringUser {
+			continue
+		}
+		if err := found(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBack compares what the cluster shows with the journal.
+func (r *run) readBack(ctx context.Context) error {
+	info, err := r.c.client.GetTable(ctx, r.path)
+	if err != nil {
+		return err
+	}
+	if info.TableID != r.info.TableID {
+		return fmt.Errorf("promotion: %s: the table ID is %d, it was %d: somebody dropped the table and made it anew", r.path, info.TableID, r.info.TableID)
+	}
+	if info.Descriptor.Properties[enabledProperty] != "true" {
+		return fmt.Errorf("promotion: %s: %s is %q after enabling", r.path, enabledProperty, info.Descriptor.Properties[enabledProperty])
+	}
+	r.info = info
+	if r.hist.registered == nil || r.hist.registered.Detail.SnapshotID == nil {
+		return nil
+	}
+	got, err := r.c.client.LakeSnapshot(ctx, r.path, false)
+	if err != nil {
+		return fmt.Errorf("reading the lake snapshot back: %w", err)
+	}
+	if want := *r.hist.registered.Detail.SnapshotID; got.SnapshotID < want {
+		return fmt.Errorf("promotion: %s: the lake snapshot is %d, %d was registered", r.path, got.SnapshotID, want)
+	}
+	return nil
+}
+
+// complete handles an operation that the journal says is done.
+func (r *run) complete(ctx context.Context) error {
+	if r.spec.OperationID != r.hist.id {
+		return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The table is promoted already",
+			Found: fmt.Sprintf("operation %s, enabled %s", r.hist.id, r.hist.enabled.At.UTC().Format("2006-01-02 15:04:05Z")),
+			Fix:   fmt.Sprintf("take it into state: terraform import fluss_lake_promotion.NAME %s", r.spec.Name)}
+	}
+	if r.info.Descriptor.Properties[enabledProperty] != "true" {
+		if err := r.reenable(ctx); err != nil {
+			return err
+		}
+	}
+	r.res.Touched = true
+	r.fill()
+	return nil
+}
+
+// reenable switches datalake on again after somebody switched it off. What
+// other writers committed to the lake meanwhile would be missing in Fluss.
+func (r *run) reenable(ctx context.Context) error {
+	refuse := func(s *paimon.Snapshot) error {
+		if s.CommitKind == "COMPACT" {
+			return nil
+		}
+		return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "Datalake cannot be enabled again",
+			Found: commitBy(s), Required: "no commit by anyone but the tiering service since the promotion",
+			Why: "its rows are in the lake and not in Fluss",
+			Fix: "destroy the promotion (the Paimon table stays) and promote the table anew"}
+	}
+	if err := foreignCommits(ctx, r.src.table, *r.hist.started.Detail.Fingerprint, refuse); err != nil {
+		return err
+	}
+	if err := setDatalake(ctx, r.c.client, r.path, true); err != nil {
+		return err
+	}
+	info, err := r.c.client.GetTable(ctx, r.path)
+	if err != nil {
+		return err
+	}
+	r.info = info
+	return nil
+}

@@ -1,0 +1,174 @@
+package promotion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
+	"github.com/google/uuid"
+)
+
+var (
+	// errSuperseded ends an owner whose operation somebody else has taken over.
+	errSuperseded = errors.New("promotion: this operation was taken over or is being dropped by another process")
+	// errCancelRequested ends an owner that was asked to stop.
+	errCancelRequested = errors.New("promotion: a stop of this operation was requested")
+	// errLeaseLost ends an owner that could not write to the journal for too long.
+	errLeaseLost = errors.New("promotion: the journal could not be written for longer than the lease allows; another process may take this operation over")
+)
+
+const silentIntervals = 3 // an owner without events for so many intervals is silent
+
+// operation is this process's hold on an operation: its place in the journal,
+// its lease, its heartbeat.
+type operation struct {
+	j        *journal
+	id       string
+	name     TableName
+	owner    Owner
+	interval time.Duration
+
+	ctx    context.Context // ends, with its cause, when this process must stop working on the operation
+	cancel context.CancelCauseFunc
+
+	appending sync.Mutex // one append at a time: each takes the next seq
+	seq       int64      // of the newest event known; under appending
+
+	lease atomic.Int64 // boot time (ns) until which nobody may call this owner silent
+
+	mu       sync.Mutex
+	progress Progress // under mu
+
+	beatDone chan struct{}
+	stopBeat context.CancelFunc
+}
+
+// hold makes this process the owner of the operation from seq on. Nothing is
+// written yet; the first append does that.
+func hold(ctx context.Context, j *journal, id string, name TableName, seq int64, interval time.Duration) *operation {
+	o := &operation{j: j, id: id, name: name, owner: newOwner(uuid.NewString()), interval: interval, seq: seq}
+	o.progress.OperationID = id
+	o.ctx, o.cancel = context.WithCancelCause(ctx)
+	return o
+}
+
+// append writes the next event of this operation. Losing a seq to somebody
+// else's event is acted upon: a request to stop is noted and the append goes
+// on behind it; anything else means that the operation is no longer ours.
+func (o *operation) append(ctx context.Context, kind EventKind, d Detail) error {
+	o.appending.Lock()
+	defer o.appending.Unlock()
+	for {
+		e := Event{OperationID: o.id, Seq: o.seq + 1, EntryID: uuid.NewString(), Kind: kind, Database: o.name.Database,
+			Table: o.name.Table, Owner: o.owner, At: time.Now(), Detail: d}
+		sent := bootTime()
+		holder, ours, err := o.j.append(ctx, e)
+		if err != nil {
+			return err
+		}
+		o.seq = holder.Seq
+		if ours {
+			// One interval less than observers wait, counted from before the
+			// event was sent: the lease always ends first.
+			o.lease.Store(int64(sent + (silentIntervals-1)*o.interval))
+			return nil
+		}
+		switch {
+		case holder.Owner.Token == o.owner.Token && holder.Kind != EventCancelRequested:
+			continue // an earlier append of ours that was thought lost
+		case holder.Kind == EventCancelRequested:
+			o.cancel(errCancelRequested)
+			continue
+		default:
+			o.cancel(errSuperseded)
+			return errSuperseded
+		}
+	}
+}
+
+// check says whether this process may still act on the operation. It is asked
+// before every send, retry, PREPARE, COMMIT and ALTER.
+func (o *operation) check(context.Context) error {
+	if err := context.Cause(o.ctx); err != nil {
+		return err
+	}
+	if int64(bootTime()) > o.lease.Load() {
+		o.cancel(errLeaseLost)
+		return errLeaseLost
+	}
+	return nil
+}
+
+// start begins the heartbeat. report, which may be nil, is given the progress
+// at every beat.
+func (o *operation) start(report func(Progress)) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(o.ctx))
+	o.stopBeat, o.beatDone = stop, make(chan struct{})
+	safego.Start(func() error { return o.beat(ctx, report) }, func(err error) {
+		if err != nil {
+			o.cancel(err)
+		}
+		close(o.beatDone)
+	})
+}
+
+func (o *operation) beat(ctx context.Context, report func(Progress)) error {
+	t := time.NewTicker(o.interval)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+		p := o.snapshot()
+		if report != nil {
+			report(p)
+		}
+		limit, done := context.WithTimeout(ctx, o.interval)
+		err := o.append(limit, EventHeartbeat, Detail{Stage: p.Stage, Rows: p.Rows, Bytes: p.Bytes})
+		done()
+		switch {
+		case err == nil, ctx.Err() != nil:
+		case errors.Is(err, errSuperseded):
+			return err
+		default:
+			// Not fatal by itself: the lease runs out if it goes on.
+			if lease := o.check(ctx); lease != nil {
+				return fmt.Errorf("%w: %w", lease, err)
+			}
+		}
+	}
+}
+
+// end stops the heartbeat and waits for it.
+func (o *operation) end() {
+	if o.stopBeat != nil {
+		o.stopBeat()
+		<-o.beatDone
+		o.stopBeat = nil
+	}
+	o.cancel(context.Canceled)
+}
+
+func (o *operation) setStage(s Stage) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.progress.Stage = s
+}
+
+func (o *operation) setProgress(f func(*Progress)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f(&o.progress)
+}
+
+func (o *operation) snapshot() Progress {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.progress
+}

@@ -1,0 +1,338 @@
+package promotion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
+)
+
+// tieredTwice is how far apart the two looks at the tiered offsets are.
+const tieredTwice = 2 * time.Second
+
+// dropOld drops the Fluss table of an operation whose load is over, so that the
+// promotion can start anew.
+func (r *run) dropOld(ctx context.Context, reason string) error {
+	d := &dropper{s: r.s, c: r.c, j: r.j, path: r.path, info: r.info, hist: r.hist, name: r.spec.Name}
+	if err := d.announce(ctx, reason); err != nil {
+		return err
+	}
+	r.res.Touched = true
+	if err := d.drop(ctx); err != nil {
+		return err
+	}
+	return r.sourceUntouched(ctx)
+}
+
+// dropFenced drops the table of an operation that was just taken over: with the
+// table ID gone, nothing that its former owner still sends can be stored.
+func (r *run) dropFenced(ctx context.Context) error {
+	if r.info.Descriptor.Properties[enabledProperty] == "true" {
+		return fmt.Errorf("promotion: %s is enabled: it is not dropped", r.path)
+	}
+	d := &dropper{s: r.s, c: r.c, j: r.j, path: r.path, info: r.info, hist: r.hist, name: r.spec.Name}
+	if err := d.dropTable(ctx); err != nil {
+		return err
+	}
+	r.info = nil
+	return r.sourceUntouched(ctx)
+}
+
+// sourceUntouched reads the Paimon table back after a drop.
+func (r *run) sourceUntouched(ctx context.Context) error {
+	now, snap, err := readFingerprint(ctx, r.src.table)
+	if err != nil {
+		return err
+	}
+	if now != r.src.print {
+		return movedOn(r.src.print, now, snap)
+	}
+	return nil
+}
+
+// dropper drops a promotion's Fluss table by the rules: load over, the table
+// still the operation's, dropping announced in the journal first.
+type dropper struct {
+	s    *Service
+	c    *connection
+	j    *journal
+	path fluss.TablePath
+	info *fluss.TableInfo
+	hist *history
+	name TableName
+	op   *operation
+}
+
+// announce appends "dropping" behind the newest event. Losing the place to
+// another process means that the operation is not over.
+func (d *dropper) announce(ctx context.Context, reason string) error {
+	d.op = hold(ctx, d.j, d.hist.id, d.name, d.hist.lastSeq, d.s.cfg.Heartbeat)
+	err := d.op.append(ctx, EventDropping, Detail{Drained: true, Reason: reason})
+	if errors.Is(err, errSuperseded) {
+		return Problem{Severity: SeverityError, Summary: "The promotion is being worked on by another process",
+			Found: fmt.Sprintf("a new event in the journal of operation %s", d.hist.id), Fix: "wait for it to end and apply again"}
+	}
+	return err
+}
+
+func (d *dropper) drop(ctx context.Context) error {
+	defer d.op.cancel(context.Canceled)
+	if err := d.dropTable(ctx); err != nil {
+		return err
+	}
+	return d.op.append(ctx, EventDropped, Detail{Drained: true})
+}
+
+// dropTable drops the table if it still carries the operation and the table ID.
+// A lost answer is looked up.
+func (d *dropper) dropTable(ctx context.Context) error {
+	info, err := d.c.client.GetTable(ctx, d.path)
+	if isNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.TableID != d.info.TableID || info.Descriptor.CustomProperties[operationProperty] != d.hist.id {
+		return fmt.Errorf("promotion: %s is no longer the table of operation %s: it is not dropped", d.path, d.hist.id)
+	}
+	err = d.c.client.DropTable(ctx, d.path, true)
+	if err != nil && !errors.Is(err, fluss.ErrUnknownOutcome) {
+		return err
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		now, getErr := d.c.client.GetTable(ctx, d.path)
+		if isNotExist(getErr) || (getErr == nil && now.TableID != d.info.TableID) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return errors.Join(err, getErr, fmt.Errorf("promotion: %s is still there after it was dropped", d.path))
+		}
+		if err := sleep(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// removal is what Remove and CheckRemove found.
+type removal struct {
+	d       *dropper
+	nothing bool // gone, or another operation's
+	enabled bool
+}
+
+// CheckRemove says whether Remove would refuse now. It changes nothing.
+func (s *Service) CheckRemove(ctx context.Context, ref Ref, opt RemoveOptions) error {
+	rm, err := s.findRemoval(ctx, ref)
+	if err != nil || rm.nothing {
+		return err
+	}
+	return rm.allowed(ctx, opt, false)
+}
+
+// Remove drops the promotion's Fluss table; the Paimon table stays as it is. It
+// decides from the cluster, refuses unless the load is provably over, and
+// succeeds when there is nothing to remove.
+func (s *Service) Remove(ctx context.Context, ref Ref, opt RemoveOptions) error {
+	rm, err := s.findRemoval(ctx, ref)
+	if err != nil || rm.nothing {
+		return err
+	}
+	if err := rm.allowed(ctx, opt, true); err != nil {
+		return err
+	}
+	table, err := rm.d.c.catalog.Table(ctx, ref.Name.Database, ref.Name.Table)
+	if err != nil {
+		return err
+	}
+	before, _, err := readFingerprint(ctx, table)
+	if err != nil {
+		return err
+	}
+	if err := rm.d.announce(ctx, "removed"); err != nil {
+		return err
+	}
+	if rm.enabled {
+		if err := rm.disable(ctx, opt); err != nil {
+			return err
+		}
+	}
+	if err := rm.d.drop(ctx); err != nil {
+		return err
+	}
+	after, snap, err := readFingerprint(ctx, table)
+	if err != nil {
+		return err
+	}
+	if before != after {
+		return Problem{Severity: SeverityError, Summary: "The Paimon table has changed while the Fluss table was removed",
+			Found: "the newest is " + commitBy(snap), Required: "still " + before.String(),
+			Fix: "the Fluss table is gone and the Paimon table readable; look at who committed"}
+	}
+	return nil
+}
+
+func (s *Service) findRemoval(ctx context.Context, ref Ref) (*removal, error) {
+	c, j, err := s.sameCluster(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	info, hist, err := findOperation(ctx, c, j, flussPath(ref.Name))
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case info == nil:
+		return &removal{nothing: true}, nil
+	case hist == nil && ref.OperationID == "":
+		return nil, Problem{Severity: SeverityError, Summary: "The Fluss table was not made by a promotion", Found: info.Path.String(),
+			Fix: "take it out of state with a removed block; it is not dropped"}
+	case hist == nil, ref.OperationID != "" && hist.id != ref.OperationID, ref.TableID != 0 && info.TableID != ref.TableID:
+		return &removal{nothing: true}, nil
+	}
+	d := &dropper{s: s, c: c, j: j, path: flussPath(ref.Name), info: info, hist: hist, name: ref.Name}
+	return &removal{d: d, enabled: info.Descriptor.Properties[enabledProperty] == "true" || hist.enabled != nil}, nil
+}
+
+// sameCluster connects and makes sure that this is the cluster of the state: a
+// wrong address must not be taken for "the table is gone".
+func (s *Service) sameCluster(ctx context.Context, ref Ref) (*connection, *journal, error) {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	j, err := openJournal(ctx, c.client, s.cfg.Journal, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ref.ClusterID == "" {
+		return c, j, nil
+	}
+	found := "no journal " + s.cfg.Journal.String()
+	if j != nil {
+		if j.clusterID == ref.ClusterID {
+			return c, j, nil
+		}
+		found = "cluster ID " + j.clusterID
+	}
+	return nil, nil, Problem{Severity: SeverityError, Summary: "This is not the cluster that the promotion was made on",
+		Found: found, Required: "cluster ID " + ref.ClusterID + ", as in state",
+		Fix: "correct bootstrap_servers (or the journal block); if the cluster or its journal is gone for good, take the resource out of state with a removed block"}
+}
+
+// allowed checks everything that can forbid the removal.
+func (rm *removal) allowed(ctx context.Context, opt RemoveOptions, wait bool) error {
+	h := rm.d.hist
+	if h.started == nil {
+		return Problem{Severity: SeverityError, Summary: "The journal of this promotion is missing",
+			Found:    fmt.Sprintf("table %s carries operation %s, of which the journal %s knows nothing", rm.d.path, h.id, rm.d.s.cfg.Journal),
+			Required: "the journal that the operation was written to", Why: "without it nothing proves that no other process is still loading the table",
+			Fix: "set the provider's journal block to the journal that was used"}
+	}
+	if !rm.enabled {
+		if ownerProvenEnded(h) {
+			return nil
+		}
+		return notTerminal(h, "removing the table")
+	}
+	if opt.DeletionProtection {
+		return Problem{Severity: SeverityError, Attribute: []string{"deletion_protection"}, Summary: "The promotion is protected against deletion",
+			Found: "deletion_protection = true in state", Required: "deletion_protection = false, applied",
+			Why: "destroying drops the Fluss table; what was written through Fluss and is not tiered yet would be lost",
+			Fix: "stop writers, set deletion_protection = false, apply, then destroy; or take the resource out of state with a removed block"}
+	}
+	if opt.AllowUntieredDataLoss {
+		return nil
+	}
+	if err := rm.tiered(ctx); err != nil {
+		return err
+	}
+	if !wait {
+		return nil
+	}
+	if err := sleep(ctx, tieredTwice); err != nil {
+		return err
+	}
+	return rm.tiered(ctx)
+}
+
+// tiered checks that the lake holds every row up to the end of every log.
+func (rm *removal) tiered(ctx context.Context) error {
+	ends, err := rm.endOffsets(ctx)
+	if err != nil {
+		return err
+	}
+	lake, err := rm.d.c.client.LakeSnapshot(ctx, rm.d.path, false)
+	if errors.Is(err, fluss.ErrNoLakeSnapshot) {
+		lake, err = &fluss.LakeSnapshot{}, nil
+	}
+	if err != nil {
+		return err
+	}
+	for id, end := range ends {
+		if have := lake.Offsets[id]; have < end {
+			return Problem{Severity: SeverityError, Attribute: []string{"allow_untiered_data_loss"}, Summary: "Rows of the Fluss table are not in the lake yet",
+				Found:    fmt.Sprintf("bucket %d (partition ID %d): tiered up to offset %d, log end offset %d", id.Bucket, id.PartitionID, have, end),
+				Required: "every row tiered", Why: "dropping the Fluss table would lose them",
+				Fix: "stop writers, let the tiering service catch up, and destroy again; or apply allow_untiered_data_loss = true first"}
+		}
+	}
+	return nil
+}
+
+func (rm *removal) endOffsets(ctx context.Context) (map[fluss.BucketID]int64, error) {
+	return allEndOffsets(ctx, rm.d.c.client, rm.d.info)
+}
+
+// allEndOffsets lists the log end offset of every bucket of every partition.
+func allEndOffsets(ctx context.Context, client *fluss.Client, info *fluss.TableInfo) (map[fluss.BucketID]int64, error) {
+	buckets := make([]int32, info.Descriptor.BucketCount)
+	for i := range buckets {
+		buckets[i] = int32(i)
+	}
+	out := map[fluss.BucketID]int64{}
+	one := func(part *int64, id int64) error {
+		got, err := client.ListOffsets(ctx, info, part, buckets, fluss.OffsetLatest)
+		for b, off := range got {
+			out[fluss.BucketID{PartitionID: id, Bucket: b}] = off
+		}
+		return err
+	}
+	if !info.IsPartitioned() {
+		return out, one(nil, -1)
+	}
+	parts, err := client.ListPartitions(ctx, info.Path)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		if err := one(&p.ID, p.ID); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// disable switches datalake off and looks at the offsets once more: rows that
+// came in between enable it again.
+func (rm *removal) disable(ctx context.Context, opt RemoveOptions) error {
+	if rm.d.info.Descriptor.Properties[enabledProperty] != "true" {
+		return nil
+	}
+	if err := setDatalake(ctx, rm.d.c.client, rm.d.path, false); err != nil {
+		return err
+	}
+	if opt.AllowUntieredDataLoss {
+		return nil
+	}
+	if err := rm.tiered(ctx); err != nil {
+		if on := setDatalake(context.WithoutCancel(ctx), rm.d.c.client, rm.d.path, true); on != nil {
+			return errors.Join(err, fmt.Errorf("enabling datalake again: %w", on))
+		}
+		return err
+	}
+	return nil
+}

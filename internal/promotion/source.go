@@ -1,0 +1,188 @@
+package promotion
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
+)
+
+// tieringUser is the commit user of Fluss's tiering service.
+const tieringUser = "__fluss_lake_tiering"
+
+// Fingerprint pins a source to one snapshot of one table. The snapshot ID alone
+// does not: a rollback or a table dropped and made anew can show the same ID
+// with other rows.
+type Fingerprint struct {
+	SnapshotID       int64  `json:"snapshot_id"` // 0: the table has no snapshot
+	TimeMillis       int64  `json:"time_millis,omitempty"`
+	CommitUser       string `json:"commit_user,omitempty"`
+	BaseManifest     string `json:"base_manifest,omitempty"`
+	DeltaManifest    string `json:"delta_manifest,omitempty"`
+	FirstSchemaMilli int64  `json:"first_schema_millis"` // schema-0's timeMillis: which table this is
+}
+
+func (f Fingerprint) String() string {
+	if f.SnapshotID == 0 {
+		return "no snapshot"
+	}
+	return fmt.Sprintf("snapshot %d, committed by %q at %s", f.SnapshotID, f.CommitUser,
+		time.UnixMilli(f.TimeMillis).UTC().Format(time.RFC3339))
+}
+
+// hash is what the Fluss table carries of the fingerprint and the selection.
+func sourceHash(f Fingerprint, selection []map[string]string) string {
+	b, err := json.Marshal(struct {
+		F Fingerprint
+		S []map[string]string
+	}{f, sortedSelection(selection)})
+	if err != nil { // plain data: cannot happen
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
+}
+
+// sortedSelection orders a selection by its text; nil (all) stays nil.
+func sortedSelection(sel []map[string]string) []map[string]string {
+	if sel == nil {
+		return nil
+	}
+	out := append([]map[string]string{}, sel...)
+	sort.Slice(out, func(a, b int) bool { return specText(out[a]) < specText(out[b]) })
+	return out
+}
+
+// specText is a partition spec for people and for comparing: "c=x/dt=2024-01-01".
+func specText(spec map[string]string) string {
+	parts := make([]string, 0, len(spec))
+	for k, v := range spec {
+		parts = append(parts, k+"="+v)
+	}
+	sort.Strings(parts)
+	return strings.Join(parts, "/")
+}
+
+func selectionText(sel []map[string]string) string {
+	if sel == nil {
+		return "all partitions"
+	}
+	parts := make([]string, 0, len(sel))
+	for _, s := range sortedSelection(sel) {
+		parts = append(parts, specText(s))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// source is the Paimon table as it was when it was looked at.
+type source struct {
+	table    *paimon.Table
+	schema   *paimon.Schema
+	snapshot *paimon.Snapshot // nil: none
+	plan     *paimon.Plan     // nil: no snapshot
+	print    Fingerprint
+}
+
+// readFingerprint looks at the newest snapshot.
+func readFingerprint(ctx context.Context, t *paimon.Table) (Fingerprint, *paimon.Snapshot, error) {
+	first, err := t.SchemaByID(ctx, 0)
+	if err != nil {
+		return Fingerprint{}, nil, fmt.Errorf("promotion: first schema of %s: %w", t.Name(), err)
+	}
+	snap, err := t.LatestSnapshot(ctx)
+	if err != nil {
+		return Fingerprint{}, nil, err
+	}
+	return fingerprintOf(first, snap), snap, nil
+}
+
+func fingerprintOf(first *paimon.Schema, snap *paimon.Snapshot) Fingerprint {
+	f := Fingerprint{FirstSchemaMilli: first.TimeMillis}
+	if snap != nil {
+		f.SnapshotID, f.TimeMillis, f.CommitUser = snap.ID, snap.TimeMillis, snap.CommitUser
+		f.BaseManifest, f.DeltaManifest = snap.BaseManifestList, snap.DeltaManifestList
+	}
+	return f
+}
+
+// openSource opens the source at its newest snapshot and lists its live files.
+func (s *Service) openSource(ctx context.Context, c *connection, name TableName) (*source, error) {
+	t, err := c.catalog.Table(ctx, name.Database, name.Table)
+	if errors.Is(err, paimon.ErrTableNotExist) || errors.Is(err, paimon.ErrDatabaseNotExist) {
+		return nil, Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The Paimon table does not exist",
+			Found:    err.Error(),
+			Required: fmt.Sprintf("an existing Paimon table %s in the warehouse %s", name, c.warehouse),
+			Fix:      "correct database and table, or the provider's lake block"}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("promotion: source %s: %w", name, err)
+	}
+	print, snap, err := readFingerprint(ctx, t)
+	if err != nil {
+		return nil, fmt.Errorf("promotion: source %s: %w", name, err)
+	}
+	src := &source{table: t, schema: t.Schema(), snapshot: snap, print: print}
+	if snap != nil {
+		if src.plan, err = t.Plan(ctx, snap); err != nil {
+			return nil, fmt.Errorf("promotion: source %s: snapshot %d: %w", name, snap.ID, err)
+		}
+	}
+	return src, nil
+}
+
+// commitBy describes who committed a snapshot, for messages.
+func commitBy(s *paimon.Snapshot) string {
+	return fmt.Sprintf("snapshot %d (%s by %q at %s)", s.ID, s.CommitKind, s.CommitUser,
+		time.UnixMilli(s.TimeMillis).UTC().Format(time.RFC3339))
+}
+
+// recheckSource compares the source with what the operation pinned, reading
+// both the snapshot and the newest schema again. It returns a Problem when the
+// source has moved on.
+func recheckSource(ctx context.Context, src *source, pinned Fingerprint, planned []SourceChange) error {
+	now, snap, err := readFingerprint(ctx, src.table)
+	if err != nil {
+		return err
+	}
+	if now != pinned {
+		return movedOn(pinned, now, snap)
+	}
+	if err := src.table.Reload(ctx); err != nil {
+		return err
+	}
+	return sameSchema(src.schema, src.table.Schema(), planned)
+}
+
+func sameSchema(base, now *paimon.Schema, planned []SourceChange) error {
+	same, difference := SameContent(base, now, planned)
+	if same {
+		return nil
+	}
+	return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The source's schema has changed",
+		Found:    fmt.Sprintf("schema %d: %s", now.ID, difference),
+		Required: fmt.Sprintf("the content of schema %d and what the promotion itself changes", base.ID),
+		Fix:      `stop changes of the Paimon table and apply again with on_source_change = "restart", or undo the change`}
+}
+
+func movedOn(pinned, now Fingerprint, snap *paimon.Snapshot) error {
+	found := now.String()
+	switch {
+	case pinned.FirstSchemaMilli != now.FirstSchemaMilli:
+		found += " of a table that was dropped and made anew"
+	case snap != nil && snap.ID == pinned.SnapshotID:
+		found += " (the same ID with another commit: the table was rolled back and written again)"
+	case snap != nil:
+		found = "the newest is " + commitBy(snap)
+	}
+	return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The source has moved on since the promotion began",
+		Found: found, Required: "still " + pinned.String(),
+		Why: "rows committed after the pinned snapshot would be in the lake and not in Fluss",
+		Fix: `stop all writers and compaction jobs of the Paimon table and apply again with on_source_change = "restart"`}
+}
