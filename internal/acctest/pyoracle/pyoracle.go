@@ -1,0 +1,177 @@
+// Package pyoracle asks Python's Fluss and Paimon clients what tables hold. The
+// acceptance tests compare the provider's work with their answers: pyfluss and
+// pypaimon share no code with this project.
+//
+// Rows go in and out as JSON objects in the text form described in common.py.
+package pyoracle
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/stack"
+)
+
+//go:embed *.py requirements.txt
+var files embed.FS
+
+// Python is an environment with pyfluss and pypaimon and the scripts to run in it.
+type Python struct {
+	exe     string
+	scripts string
+}
+
+// Row is a row in text form: column to null, string, list or object.
+type Row = map[string]any
+
+// New makes the environment in the cache's folder venv, once for all processes.
+func New(ctx context.Context) (*Python, error) {
+	cache, err := stack.CacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("pyoracle: %w", err)
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return nil, fmt.Errorf("pyoracle: %w", err)
+	}
+	unlock, err := stack.Lock(ctx, filepath.Join(cache, ".venv.lock"))
+	if err != nil {
+		return nil, fmt.Errorf("pyoracle: lock the cache: %w", err)
+	}
+	defer unlock()
+	venv := filepath.Join(cache, "venv")
+	p := &Python{exe: filepath.Join(venv, "bin", "python")}
+	if p.scripts, err = writeScripts(cache); err != nil {
+		return nil, err
+	}
+	wanted, err := files.ReadFile("requirements.txt")
+	if err != nil {
+		return nil, fmt.Errorf("pyoracle: %w", err)
+	}
+	stamp := filepath.Join(venv, "requirements.txt")
+	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(have, wanted) {
+		return p, nil
+	}
+	python, err := stack.FindPython()
+	if err != nil {
+		return nil, err
+	}
+	list := filepath.Join(p.scripts, "requirements.txt")
+	for _, command := range [][]string{
+		{python, "-m", "venv", "--clear", venv},
+		{p.exe, "-m", "pip", "install", "-q", "-r", list},
+	} {
+		if out, err := output(ctx, nil, command...); err != nil {
+			return nil, fmt.Errorf("pyoracle: make the environment of pyfluss and pypaimon: %w: %s", err, lastLine(out.Bytes()))
+		}
+	}
+	if err := os.WriteFile(stamp, wanted, 0o644); err != nil {
+		return nil, fmt.Errorf("pyoracle: %w", err)
+	}
+	return p, nil
+}
+
+// writeScripts puts the scripts into a folder named by their content.
+func writeScripts(cache string) (string, error) {
+	sum := sha256.New()
+	content := map[string][]byte{}
+	names, err := fs.Glob(files, "*")
+	if err != nil {
+		return "", fmt.Errorf("pyoracle: %w", err)
+	}
+	for _, name := range names {
+		data, err := files.ReadFile(name)
+		if err != nil {
+			return "", fmt.Errorf("pyoracle: %w", err)
+		}
+		content[name] = data
+		fmt.Fprintf(sum, "%s %d\n%s", name, len(data), data)
+	}
+	dir := filepath.Join(cache, "pyoracle", hex.EncodeToString(sum.Sum(nil))[:16])
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("pyoracle: %w", err)
+	}
+	for name, data := range content {
+		path := filepath.Join(dir, name)
+		if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, data) {
+			continue
+		}
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			return "", fmt.Errorf("pyoracle: %w", err)
+		}
+	}
+	return dir, nil
+}
+
+// Error is a failure a client reported.
+type Error struct {
+	Script  string
+	Message string // its first line
+	Code    int    // Fluss's error code; 0 when it has none
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("pyoracle: %s: %s", e.Script, e.Message) }
+
+// Run runs one of the scripts with its arguments and reads its answer into into.
+func (p *Python) Run(ctx context.Context, script string, args, into any) error {
+	in, err := json.Marshal(args)
+	if err != nil {
+		return fmt.Errorf("pyoracle: %s: %w", script, err)
+	}
+	out, err := output(ctx, in, p.exe, filepath.Join(p.scripts, script))
+	if err != nil {
+		return fmt.Errorf("pyoracle: %s: %w", script, err)
+	}
+	var failed struct {
+		Error string `json:"error"`
+		Code  int    `json:"code"`
+	}
+	if err := json.Unmarshal(out.Bytes(), &failed); err != nil {
+		return fmt.Errorf("pyoracle: %s: its answer: %w", script, err)
+	}
+	if failed.Error != "" {
+		first, _, _ := strings.Cut(failed.Error, "\n")
+		return &Error{Script: script, Message: first, Code: failed.Code}
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(out.Bytes(), into); err != nil {
+		return fmt.Errorf("pyoracle: %s: its answer: %w", script, err)
+	}
+	return nil
+}
+
+// output runs a command in a process group of its own; ending ctx ends the group.
+func output(ctx context.Context, in []byte, command ...string) (*bytes.Buffer, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &errs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return &out, errors.Join(ctx.Err(), err)
+		}
+		return &out, fmt.Errorf("%w: %s", err, lastLine(errs.Bytes()))
+	}
+	return &out, nil
+}
+
+func lastLine(data []byte) string {
+	text := strings.TrimSpace(string(data))
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
