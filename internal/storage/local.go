@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Local is the local disk. Paths are ordinary absolute paths, with slashes.
@@ -29,7 +30,7 @@ func (Local) Open(ctx context.Context, path string) (File, error) {
 	}
 	f, err := os.Open(filepath.FromSlash(path))
 	if err != nil {
-		return nil, fmt.Errorf("storage: %w", err)
+		return nil, wrap(err)
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
@@ -66,7 +67,7 @@ func (Local) List(ctx context.Context, dir string) ([]Info, error) {
 	}
 	entries, err := os.ReadDir(filepath.FromSlash(dir))
 	if err != nil {
-		return nil, fmt.Errorf("storage: %w", err)
+		return nil, wrap(err)
 	}
 	infos := make([]Info, 0, len(entries))
 	for _, e := range entries {
@@ -89,9 +90,18 @@ func (Local) Stat(ctx context.Context, path string) (Info, error) {
 	}
 	st, err := os.Stat(filepath.FromSlash(path))
 	if err != nil {
-		return Info{}, fmt.Errorf("storage: %w", err)
+		return Info{}, wrap(err)
 	}
 	return infoOf(st, st.Name()), nil
+}
+
+// wrap makes an error of the system, which names the path, ours. A path that
+// leads through a file does not exist.
+func wrap(err error) error {
+	if errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("storage: %w (%w)", err, fs.ErrNotExist)
+	}
+	return fmt.Errorf("storage: %w", err)
 }
 
 func infoOf(st fs.FileInfo, name string) Info {

@@ -1,0 +1,7 @@
+import {
+  to = fluss_lake_promotion.orders
+  identity = {
+    database = "sales"
+    table    = "orders"
+  }
+}

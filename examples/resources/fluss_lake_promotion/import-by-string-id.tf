@@ -1,0 +1,4 @@
+import {
+  to = fluss_lake_promotion.orders
+  id = "sales.orders"
+}

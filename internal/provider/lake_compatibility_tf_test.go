@@ -1,0 +1,93 @@
+package provider
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/promotion"
+)
+
+func TestTFCompatibility(t *testing.T) {
+	const address = "data.fluss_lake_compatibility.orders"
+	config := providerBlock + `
+data "fluss_lake_compatibility" "orders" {
+  database       = "sales"
+  table          = "orders"
+  partitions     = [{ dt = "2026-11-29" }]
+  prepare_source = true
+}
+`
+	c := newFakeCluster(t)
+	check := func(at tfjsonpath.Path, want knownvalue.Check) statecheck.StateCheck {
+		return statecheck.ExpectKnownValue(address, at, want)
+	}
+	root := func(name string) tfjsonpath.Path { return tfjsonpath.New(name) }
+	resource.UnitTest(t, resource.TestCase{
+		ProtoV6ProviderFactories: factories(c),
+		Steps: []resource.TestStep{
+			{
+				PreConfig: func() {
+					c.script(t, fakeScript{Partitioned: true, Changes: []promotion.SourceChange{{What: "option bucket-key", To: "id"}}})
+				},
+				Config: config,
+				ConfigStateChecks: []statecheck.StateCheck{
+					check(root("id"), knownvalue.StringExact("sales.orders")),
+					check(root("compatible"), knownvalue.Bool(true)),
+					check(root("errors"), knownvalue.ListSizeExact(0)),
+					check(root("snapshot_id"), knownvalue.Int64Exact(7)),
+					check(root("schema_id"), knownvalue.Int64Exact(2)),
+					check(root("primary_key"), knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("id")})),
+					check(root("rows"), knownvalue.Int64Exact(1000)),
+					check(root("options").AtMapKey("unvalidated"), knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("team.owner")})),
+					check(root("options").AtMapKey("rejected"), knownvalue.ListSizeExact(0)),
+					check(root("source_partitions").AtSliceIndex(0).AtMapKey("selected"), knownvalue.Bool(false)),
+					check(root("source_partitions").AtSliceIndex(1).AtMapKey("values").AtMapKey("dt"), knownvalue.StringExact("2026-11-29")),
+					check(root("source_partitions").AtSliceIndex(1).AtMapKey("selected"), knownvalue.Bool(true)),
+					check(root("source_changes").AtSliceIndex(0).AtMapKey("to"), knownvalue.StringExact("id")),
+					check(root("source_changes").AtSliceIndex(0).AtMapKey("from"), knownvalue.Null()),
+					check(root("existing"), knownvalue.Null()),
+				},
+			},
+			{
+				PreConfig: func() {
+					c.script(t, fakeScript{Problems: promotion.Problems{{
+						Severity: promotion.SeverityError, Attribute: []string{"table_properties", "table.log.ttl"}, Rule: "property.unknown",
+						Summary: "Property is not known", Fix: "remove it", PrepareFixes: true,
+					}}})
+				},
+				Config: config,
+				ConfigStateChecks: []statecheck.StateCheck{
+					check(root("compatible"), knownvalue.Bool(false)),
+					check(root("errors").AtSliceIndex(0).AtMapKey("rule"), knownvalue.StringExact("property.unknown")),
+					check(root("errors").AtSliceIndex(0).AtMapKey("attribute"), knownvalue.StringExact("table_properties.table.log.ttl")),
+					check(root("errors").AtSliceIndex(0).AtMapKey("fix"), knownvalue.StringExact("remove it")),
+					check(root("errors").AtSliceIndex(0).AtMapKey("prepare_source_can_do"), knownvalue.Bool(true)),
+				},
+			},
+			{
+				PreConfig:   func() { c.script(t, fakeScript{PreviewError: "connection refused"}) },
+				Config:      config,
+				ExpectError: regexp.MustCompile("connection refused"),
+			},
+		},
+	})
+}
+
+func TestTFCompatibilityWithoutAClient(t *testing.T) {
+	d := newTerraformDir(t)
+	d.write(t, unknownValue+`
+provider "fluss" {
+  bootstrap_servers = ["${terraform_data.later.output}:9123"]
+}
+data "fluss_lake_compatibility" "orders" {
+  database = "sales"
+  table    = "orders"
+}
+`)
+	d.fails(t, []string{"Unable to read lake compatibility", `"bootstrap_servers" is not known yet`}, "plan")
+}

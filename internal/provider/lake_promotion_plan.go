@@ -1,0 +1,253 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/promotion"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
+)
+
+const (
+	summaryPreview = "Lake promotion preview"
+	summarySkipped = "Lake promotion preview skipped"
+)
+
+// ModifyPlan is the preview. It runs in the plan and, in a new process, again
+// at apply before Create; what it makes known must be the same both times. So
+// it makes nothing known that may move: the results of a promotion are unknown
+// until it is enabled, and never change after that.
+func (r *lakePromotionResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if r.data == nil {
+		return
+	}
+	ctx = r.data.secrets.context(ctx)
+	if req.Plan.Raw.IsNull() {
+		var state promotionModel
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		if !resp.Diagnostics.HasError() {
+			resp.Diagnostics.Append(r.planRemoval(ctx, state.ref(), state.removeOptions())...)
+		}
+		return
+	}
+	var plan, config promotionModel
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	var prior *promotionModel
+	if !req.State.Raw.IsNull() {
+		prior = &promotionModel{}
+		resp.Diagnostics.Append(req.State.Get(ctx, prior)...)
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+
+	if prior != nil {
+		imported, diags := req.Private.GetKey(ctx, importedKey)
+		resp.Diagnostics.Append(diags...)
+		resp.Diagnostics.Append(refuseChanges(prior, &plan, &config, imported != nil)...)
+		if resp.Diagnostics.HasError() {
+			return
+		}
+	}
+	replaced, ok := r.claim(&plan, prior)
+	if !ok {
+		resp.Diagnostics.AddAttributeError(path.Root("table"), "Table is promoted twice",
+			fmt.Sprintf("Found: another resource of this configuration for %s.\nRequired: one resource for a table.\n"+
+				"What to do: remove one of them; for one that is in the state already use a removed block with destroy = false.", plan.name()))
+		return
+	}
+
+	if prior != nil && prior.enabled() {
+		plan.setResultsFrom(prior)
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+		return // only settings change: nothing to look at
+	}
+	plan.setResultsUnknown(&config)
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if name := plan.unknownInput(&config); name != "" {
+		resp.Diagnostics.AddAttributeWarning(path.Root(name), summarySkipped,
+			fmt.Sprintf("The argument %q is not known yet. The promotion is checked at apply, before anything is changed.", name))
+		return
+	}
+	if !r.data.ready() {
+		resp.Diagnostics.AddWarning(summarySkipped,
+			r.data.unconfigured()+" The promotion is checked at apply, before anything is changed.")
+		return
+	}
+	if replaced != nil {
+		resp.Diagnostics.Append(r.planRemoval(ctx, replaced.ref, replaced.opts)...)
+		if resp.Diagnostics.HasError() {
+			return
+		}
+	}
+	resp.Diagnostics.Append(r.preview(ctx, specFor(&plan, prior), replaced)...)
+}
+
+// specFor is what Run is asked for: the plan, and the operation that the state
+// knows.
+func specFor(plan, prior *promotionModel) promotion.Spec {
+	spec := plan.spec()
+	if prior != nil {
+		spec.OperationID = prior.OperationID.ValueString()
+	}
+	return spec
+}
+
+// claim enters the resource into the claims of this walk. replaced is the
+// promotion that is removed first, if this is the second half of a replacement.
+func (r *lakePromotionResource) claim(plan, prior *promotionModel) (replaced *priorClaim, ok bool) {
+	if plan.Database.IsUnknown() || plan.Table.IsUnknown() {
+		return nil, true
+	}
+	if prior != nil {
+		return nil, r.data.claims.existing(prior.ref(), prior.removeOptions())
+	}
+	return r.data.claims.created(plan.name())
+}
+
+// planRemoval asks whether a removal would be refused, so that it is the plan
+// that fails and not the apply.
+func (r *lakePromotionResource) planRemoval(ctx context.Context, ref promotion.Ref, opts promotion.RemoveOptions) diag.Diagnostics {
+	if !r.data.ready() {
+		return nil // Delete checks the same
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	err := safego.Do(func() error { return r.data.promoter.CheckRemove(ctx, ref, opts) })
+	if err == nil {
+		return nil
+	}
+	return errorDiagnostics("Lake promotion can't be destroyed", err, promotionAttributes, r.data.secrets, "")
+}
+
+// preview fails with one diagnostic for each incompatibility, or warns once with
+// what apply would do.
+func (r *lakePromotionResource) preview(ctx context.Context, spec promotion.Spec, replaced *priorClaim) diag.Diagnostics {
+	var diags diag.Diagnostics
+	if replaced != nil {
+		// Complete now, gone when the new one is created: not in the way.
+		spec.OperationID = replaced.ref.OperationID
+	}
+	report, err := lookAt(ctx, r.data, spec)
+	if err != nil {
+		return errorDiagnostics("Unable to preview lake promotion", err, promotionAttributes, r.data.secrets, "")
+	}
+	for _, p := range report.Errors() {
+		diags.Append(problemDiagnostic(p, promotionAttributes, r.data.secrets, ""))
+	}
+	if diags.HasError() {
+		return diags
+	}
+	diags.AddWarning(summaryPreview, r.data.secrets.clean(previewText(report, spec, replaced)))
+	return diags
+}
+
+// lookAt runs a preview within a time limit of its own: Terraform sets none for
+// plans.
+func lookAt(ctx context.Context, data *providerData, spec promotion.Spec) (*promotion.Report, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	var report *promotion.Report
+	err := safego.Do(func() (err error) {
+		report, err = data.promoter.Preview(ctx, spec)
+		return err
+	})
+	if err == nil && report == nil {
+		err = errors.New("internal error: no report; this is a defect of the provider, please report it")
+	}
+	return report, err
+}
+
+// refuseChanges says which arguments can't be changed. No argument replaces the
+// resource: a replacement would drop a Fluss table that others use, and nothing
+// in a plan should do that unasked.
+//
+// imported says that the state comes from an import: what the journal does not
+// tell is null there and may be filled in.
+func refuseChanges(prior, plan, config *promotionModel, imported bool) diag.Diagnostics {
+	var diags diag.Diagnostics
+	for _, name := range []struct {
+		attribute   string
+		prior, plan attr.Value
+	}{
+		{"database", prior.Database, plan.Database},
+		{"table", prior.Table, plan.Table},
+	} {
+		if changed(name.prior, name.plan) {
+			diags.AddAttributeError(path.Root(name.attribute), "Lake promotion can't move to another table", fmt.Sprintf(
+				"Found: this resource is the promotion of %s, and %s is to become %s.\n"+
+					"Required: a resource of its own for each table.\n"+
+					"What to do: let Terraform forget this promotion and leave it as it is:\n\n"+
+					"    removed {\n      from = fluss_lake_promotion.NAME\n      lifecycle { destroy = false }\n    }\n\n"+
+					"and write a new resource for the other table. If that is promoted already: terraform import fluss_lake_promotion.NAME DATABASE.TABLE",
+				prior.name(), name.attribute, name.plan))
+		}
+	}
+	if diags.HasError() || !tableExists(prior.stage()) {
+		return diags
+	}
+
+	refuse := func(attribute string, was, wanted attr.Value, why, fix string) {
+		switch {
+		case !changed(was, wanted):
+		case imported && was.IsNull():
+			diags.AddAttributeWarning(path.Root(attribute), "Argument is taken as it is after an import", fmt.Sprintf(
+				"Found: %s = %s for the imported promotion of %s, of which the journal does not tell this argument.\n"+
+					"It is written to the state, compared with nothing, and changes nothing.", attribute, valueText(wanted), prior.name()))
+		default:
+			diags.AddAttributeError(path.Root(attribute), "Argument can't be changed after the table was created", fmt.Sprintf(
+				"Found: %s is to change from %s to %s; the promotion of %s is at stage %s.\nWhy: %s\nWhat to do: set it back, or %s",
+				attribute, valueText(was), valueText(wanted), prior.name(), prior.stage(), why, fix))
+		}
+	}
+	const again = "destroy this promotion (the Paimon table and its rows stay) and promote the table again."
+	refuse("partitions", prior.Partitions, plan.Partitions,
+		"the partitions that Fluss holds are chosen when the promotion begins; this release can't add or leave any later.", again)
+	refuse("table_properties", prior.TableProperties, plan.TableProperties,
+		"the properties are set when the Fluss table is created; this release doesn't alter them later.",
+		"change the Fluss table itself (ALTER TABLE … SET in Flink SQL) and leave the argument as it is, or "+again)
+	refuse("lake_layout", prior.LakeLayout, plan.LakeLayout,
+		"the layout of the Paimon table was settled when the Fluss table was created.", again)
+	if !unfinished(prior.stage()) && !config.SourceSnapshotID.IsNull() {
+		refuse("source_snapshot_id", prior.SourceSnapshotID, config.SourceSnapshotID,
+			"this snapshot was promoted; what was written since came through Fluss.", again)
+	}
+	return diags
+}
+
+// changed says whether a planned value is known to differ from the prior one.
+func changed(prior, planned attr.Value) bool {
+	return whollyKnown(planned) && !planned.Equal(prior)
+}
+
+// tableExists says whether an operation at this stage has a Fluss table that was
+// made with its arguments.
+func tableExists(stage promotion.Stage) bool {
+	switch stage {
+	case "", promotion.StageValidated, promotion.StageFailed:
+		return false
+	}
+	return true
+}
+
+// unfinished says whether a promotion at this stage has not been enabled.
+func unfinished(stage promotion.Stage) bool {
+	return stage != promotion.StageEnabled && stage != promotion.StageDisabled
+}
+
+func valueText(v attr.Value) string {
+	if v.IsNull() {
+		return "unset"
+	}
+	return v.String()
+}

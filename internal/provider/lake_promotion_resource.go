@@ -1,0 +1,223 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/promotion"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
+)
+
+var (
+	_ resource.ResourceWithConfigure   = (*lakePromotionResource)(nil)
+	_ resource.ResourceWithIdentity    = (*lakePromotionResource)(nil)
+	_ resource.ResourceWithImportState = (*lakePromotionResource)(nil)
+	_ resource.ResourceWithModifyPlan  = (*lakePromotionResource)(nil)
+)
+
+// lakePromotionResource is fluss_lake_promotion. Its lifecycle follows what
+// Terraform was measured to do with each outcome: see outcome in
+// lake_promotion_run.go.
+type lakePromotionResource struct {
+	data *providerData // nil while Terraform only validates
+}
+
+func newLakePromotionResource() resource.Resource { return &lakePromotionResource{} }
+
+// readTimeout bounds a Read and a plan's look at the cluster. Terraform has no
+// limit of its own for either.
+const readTimeout = 5 * time.Minute
+
+// importedKey marks a state that an import has filled, in private state, until
+// the first update. Losing it only makes a plan stricter.
+const importedKey = "imported"
+
+func (r *lakePromotionResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_lake_promotion"
+}
+
+func (r *lakePromotionResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.data = fromProviderData(req.ProviderData, &resp.Diagnostics)
+}
+
+func (r *lakePromotionResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan promotionModel
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	limit, diags := plan.Timeouts.Create(ctx, defaultCreateTimeout)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	state, diags := r.run(ctx, &plan, nil, timeLimit{option: "create", duration: limit})
+	resp.Diagnostics.Append(diags...)
+	// After an error there must be no state: with one, Terraform would mark the
+	// resource as tainted and plan to destroy it.
+	if state == nil || resp.Diagnostics.HasError() {
+		return
+	}
+	resp.Diagnostics.Append(writeState(ctx, &resp.State, resp.Identity, state)...)
+}
+
+func (r *lakePromotionResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var plan, prior promotionModel
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, &prior)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if prior.enabled() {
+		// ModifyPlan lets only settings through here that are Terraform's own or
+		// have had their effect: nothing is to be asked or changed.
+		plan.setResultsFrom(&prior)
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, nil)...)
+		resp.Diagnostics.Append(writeState(ctx, &resp.State, resp.Identity, &plan)...)
+		return
+	}
+	limit, diags := plan.Timeouts.Update(ctx, defaultUpdateTimeout)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	state, diags := r.run(ctx, &plan, &prior, timeLimit{option: "update", duration: limit})
+	resp.Diagnostics.Append(diags...)
+	if state == nil {
+		return // the prior state stays
+	}
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, nil)...)
+	resp.Diagnostics.Append(writeState(ctx, &resp.State, resp.Identity, state)...)
+}
+
+func (r *lakePromotionResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var state promotionModel
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	// Terraform before 1.12 keeps no identity, and every Read must return one.
+	resp.Diagnostics.Append(writeIdentity(ctx, resp.Identity, &state)...)
+	if !r.data.ready() {
+		if state.imported() {
+			resp.Diagnostics.AddError("Unable to import lake promotion",
+				r.data.unconfigured()+" An import reads the promotion from the cluster.")
+		}
+		return
+	}
+	ctx = r.data.secrets.context(ctx)
+	readCtx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	var obs *promotion.Observation
+	err := safego.Do(func() (err error) {
+		obs, err = r.data.promoter.Observe(readCtx, state.ref())
+		return err
+	})
+	if err == nil && obs == nil {
+		err = errors.New("internal error: no observation; this is a defect of the provider, please report it")
+	}
+	if err != nil {
+		resp.Diagnostics.Append(errorDiagnostics("Unable to read lake promotion", err, promotionAttributes, r.data.secrets,
+			fmt.Sprintf("The state of %s is kept as it was.", state.name()))...)
+		return
+	}
+	resp.Diagnostics.Append(warningDiagnostics(obs.Warnings, promotionAttributes, r.data.secrets)...)
+	if obs.Gone {
+		resp.Diagnostics.AddWarning("Lake promotion is gone", r.data.secrets.clean(joinParagraphs(
+			sentence(obs.GoneReason), fmt.Sprintf("%s is removed from the state.", state.name()))))
+		resp.State.RemoveResource(ctx)
+		return
+	}
+	if state.imported() {
+		state.fillArguments(obs.Spec, obs.Result.SelectedPartitions)
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, []byte(`true`))...)
+	}
+	state.setResult(obs.Result)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+}
+
+func (r *lakePromotionResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state promotionModel
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	const summary = "Unable to destroy lake promotion"
+	if !r.data.ready() {
+		resp.Diagnostics.AddError(summary, r.data.unconfigured())
+		return
+	}
+	limit, diags := state.Timeouts.Delete(ctx, defaultDeleteTimeout)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	name := state.name()
+	if !r.data.running.start(name) {
+		resp.Diagnostics.AddError(summary, busyText(name))
+		return
+	}
+	defer r.data.running.stop(name)
+
+	ctx = r.data.secrets.context(ctx)
+	removeCtx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := safego.Do(func() error {
+		return r.data.promoter.Remove(removeCtx, state.ref(), state.removeOptions())
+	})
+	if err == nil {
+		return
+	}
+	tail := ""
+	if ctx.Err() == nil && errors.Is(removeCtx.Err(), context.DeadlineExceeded) {
+		tail = timeLimit{option: "delete", duration: limit}.text()
+	}
+	resp.Diagnostics.Append(errorDiagnostics(summary, err, promotionAttributes, r.data.secrets, tail)...)
+}
+
+func (r *lakePromotionResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	var id promotionIdentity
+	if req.ID == "" && req.Identity != nil {
+		resp.Diagnostics.Append(req.Identity.Get(ctx, &id)...)
+	} else {
+		database, table, ok := strings.Cut(req.ID, ".")
+		if !ok || database == "" || table == "" || strings.Contains(table, ".") {
+			resp.Diagnostics.AddError("Invalid import ID",
+				fmt.Sprintf("Found: %q.\nRequired: database.table, such as \"sales.orders\".", req.ID))
+		}
+		id = promotionIdentity{Database: types.StringValue(database), Table: types.StringValue(table)}
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("database"), id.Database)...)
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("table"), id.Table)...)
+	if resp.Identity != nil {
+		resp.Diagnostics.Append(resp.Identity.Set(ctx, id)...)
+	}
+}
+
+// writeState writes state and identity. It must work after a cancellation: what
+// was reached has to be saved just then.
+func writeState(ctx context.Context, state *tfsdk.State, identity *tfsdk.ResourceIdentity, m *promotionModel) diag.Diagnostics {
+	ctx = context.WithoutCancel(ctx)
+	diags := state.Set(ctx, m)
+	diags.Append(writeIdentity(ctx, identity, m)...)
+	return diags
+}
+
+func writeIdentity(ctx context.Context, identity *tfsdk.ResourceIdentity, m *promotionModel) diag.Diagnostics {
+	if identity == nil {
+		return nil
+	}
+	return identity.Set(ctx, m.identity())
+}
