@@ -2,6 +2,7 @@ package fluss_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -86,5 +87,25 @@ func TestLoginTriedAgain(t *testing.T) {
 	connectFake(t, s, withPlain)
 	if n.Load() != 3 {
 		t.Errorf("%d logins", n.Load())
+	}
+}
+
+func TestLoginMissing(t *testing.T) {
+	s := newFakeServer(t)
+	s.on(wire.GetMetadata, func(r *fakeRequest) {
+		r.fail(wire.CodeAuthenticate, "The connection has not completed authentication yet.")
+	})
+	_, err := fluss.Connect(testContext(t), fluss.Config{Bootstrap: []string{s.addr()}})
+	if !errors.Is(err, fluss.ErrAuthentication) || !strings.Contains(err.Error(), "set user name and password") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCredentialsDoNotPrint(t *testing.T) {
+	s := fluss.SASL{Username: "alice", Password: "hunter2"}
+	for _, text := range []string{fmt.Sprintf("%v %+v %#v %s", s, s, s, s), fmt.Sprintf("%v %+v %#v", &s, &s, &s)} {
+		if strings.Contains(text, "hunter2") {
+			t.Errorf("printed as %s", text)
+		}
 	}
 }

@@ -102,19 +102,25 @@ func (b *BucketWriter) worthAsking(err error) bool {
 
 // outOfSequence deals with a batch whose number the server does not accept.
 func (b *BucketWriter) outOfSequence(e *entry, err error) {
-	first := b.firstOpen()
-	if e != first {
+	if e != b.firstOpen() {
 		// A batch before it was not applied; all go again in order.
 		b.again(err)
 		return
 	}
+	maybe := false
+	// Whatever copies of this batch and of those after it are still under way,
+	// the server refuses them too: their outcome is known.
+	for _, q := range b.queue {
+		maybe = maybe || q.uncertain
+		q.uncertain = false
+	}
 	var se *Error
 	unknown := errors.As(err, &se) && se.Code == wire.CodeUnknownWriterID
 	switch {
-	case e.uncertain:
-		b.fail(fmt.Errorf("%w: an earlier attempt may have been applied", err))
 	case !unknown && b.acked > 0:
 		b.fail(fmt.Errorf("%w: the server does not know the batch before it any more, although it acknowledged it; rows of this bucket may be lost: load it again", err))
+	case maybe:
+		b.fail(fmt.Errorf("%w: an earlier attempt may have been applied, and the server has forgotten it; load the bucket again", err))
 	case b.repairs >= maxRepairs:
 		b.fail(fmt.Errorf("%w: %w", errNoProgress, err))
 	default:
@@ -210,7 +216,7 @@ func (b *BucketWriter) renumber() error {
 	b.repairs++
 	b.writerID, b.next, b.acked = id, 0, 0
 	for _, e := range b.queue {
-		e.numbered, e.uncertain = false, false
+		e.numbered = false
 	}
 	return nil
 }

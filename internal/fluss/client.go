@@ -30,7 +30,7 @@ type Client struct {
 
 	flight singleflight.Group // metadata requests
 
-	life context.Context // ended by Close
+	life context.Context //nolint:containedctx // the client's own life, ended by Close
 	end  context.CancelFunc
 
 	mu       sync.Mutex
@@ -125,6 +125,9 @@ func (c *Client) bootstrap(ctx context.Context) error {
 		var e *Error
 		if errors.As(err, &e) && e.Code == wire.CodeRetriableAuthenticate {
 			return err
+		}
+		if c.cfg.SASL == nil && errors.Is(err, ErrAuthentication) {
+			err = fmt.Errorf("fluss: %s: the listener asks for a login and none is configured; set user name and password (SASL/PLAIN): %w", addr, err)
 		}
 		all = append(all, err)
 	}

@@ -56,6 +56,12 @@ type SASL struct {
 	Password  string
 }
 
+// String leaves the password out.
+func (s SASL) String() string { return "SASL/PLAIN, user " + s.Username }
+
+// GoString leaves the password out.
+func (s SASL) GoString() string { return s.String() }
+
 // Event is one request that ended; it carries nothing of the payload.
 type Event struct {
 	Server    string

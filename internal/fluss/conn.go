@@ -183,7 +183,7 @@ func (c *conn) write(ctx context.Context, r request) error {
 		<-ran // so that it can't reach into the next frame's deadline
 		if err != nil {
 			// Not wrapped: other requests of the connection get this error too.
-			return fmt.Errorf("given up while it was being sent: %v", ctx.Err())
+			return fmt.Errorf("given up while it was being sent: %v", ctx.Err()) //nolint:errorlint // see above
 		}
 	}
 	return err

@@ -183,8 +183,7 @@ func actionFor(err error) action {
 	}
 	var t *transportError
 	if errors.As(err, &t) {
-		switch t.kind {
-		case ErrNoAnswer, ErrConnection:
+		if errors.Is(t.kind, ErrNoAnswer) || errors.Is(t.kind, ErrConnection) {
 			return refreshAndTryAgain
 		}
 		return giveUp

@@ -23,7 +23,7 @@ import (
 // socket, to show what a real server can't be made to show: garbage, silence,
 // lost answers. What a key answers is set by on; a few keys answer by default.
 type fakeServer struct {
-	t    *testing.T
+	t    testing.TB
 	ln   net.Listener
 	wg   sync.WaitGroup
 	kv   *fakeKV
@@ -47,7 +47,7 @@ type fakeRequest struct {
 	body    []byte
 }
 
-func newFakeServer(t *testing.T) *fakeServer {
+func newFakeServer(t testing.TB) *fakeServer {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -243,6 +243,14 @@ func bucket(n int32) fluss.BucketID { return fluss.BucketID{PartitionID: -1, Buc
 // nothing of the client is left running.
 func connectFake(t *testing.T, s *fakeServer, change ...func(*fluss.Config)) *fluss.Client {
 	t.Helper()
+	t.Cleanup(func() { noLeaks(t) }) // after the client's own clean-up
+	return connectParallel(t, s, change...)
+}
+
+// connectParallel is connectFake without that check, which would see the
+// clients of tests that run at the same time.
+func connectParallel(t *testing.T, s *fakeServer, change ...func(*fluss.Config)) *fluss.Client {
+	t.Helper()
 	cfg := fluss.Config{Bootstrap: []string{s.addr()}, RequestTimeout: 5 * time.Second, RetryTimeout: 10 * time.Second}
 	for _, f := range change {
 		f(&cfg)
@@ -251,10 +259,7 @@ func connectFake(t *testing.T, s *fakeServer, change ...func(*fluss.Config)) *fl
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		c.Close()
-		noLeaks(t)
-	})
+	t.Cleanup(c.Close)
 	return c
 }
 

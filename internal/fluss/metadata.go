@@ -164,7 +164,7 @@ func (c *Client) leader(ctx context.Context, info *TableInfo, id BucketID, fresh
 		server, has := l.byBucket[id.Bucket]
 		node, up := c.topology.tablets[server]
 		c.mu.Unlock()
-		if known && has && up && !(fresh && l.at.Before(asked)) {
+		if known && has && up && (!fresh || !l.at.Before(asked)) {
 			return node, nil
 		}
 		if tries > 0 {

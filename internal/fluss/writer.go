@@ -63,7 +63,7 @@ type Writer struct {
 	pool     *pool
 	writerID int64
 
-	life context.Context // ended by Close, or by a Drain that gives up
+	life context.Context //nolint:containedctx // the writer's own life, ended by Close or by a Drain that gives up
 	end  context.CancelFunc
 	stop chan struct{} // closed by Drain and Close: no new batches
 

@@ -94,26 +94,29 @@ func TestWriterFaults(t *testing.T) {
 			return func(n int, _ fakePut) fakeAction { return fakeAction{apply: n%3 != 2, cut: n%3 == 2} }
 		},
 	}
-	for name, plan := range plans {
-		for _, inFlight := range []int{1, 2, 5} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				s := newFakeServer(t)
-				s.kv.setPlan(plan())
-				c := connectFake(t, s, func(cfg *fluss.Config) { cfg.RequestTimeout = 300 * time.Millisecond })
-				w := newFakeWriter(t, c, fluss.WriterConfig{MaxInFlight: inFlight, Connections: 2})
-				const n = 12
-				a := sendMarks(t, w, bucket(1), n)
-				if err := w.Flush(testContext(t)); err != nil {
-					t.Error(err)
-				}
-				if err := w.Drain(testContext(t)); err != nil {
-					t.Error(err)
-				}
-				wantAll(t, s, a, bucket(1), n)
-			})
+	t.Run("parallel", func(t *testing.T) {
+		for name, plan := range plans {
+			for _, inFlight := range []int{1, 2, 5} {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					s := newFakeServer(t)
+					s.kv.setPlan(plan())
+					c := connectParallel(t, s, func(cfg *fluss.Config) { cfg.RequestTimeout = 500 * time.Millisecond })
+					w := newFakeWriter(t, c, fluss.WriterConfig{MaxInFlight: inFlight, Connections: 2})
+					const n = 12
+					a := sendMarks(t, w, bucket(1), n)
+					if err := w.Flush(testContext(t)); err != nil {
+						t.Error(err)
+					}
+					if err := w.Drain(testContext(t)); err != nil {
+						t.Error(err)
+					}
+					wantAll(t, s, a, bucket(1), n)
+				})
+			}
 		}
-	}
+	})
+	noLeaks(t)
 }
 
 // forgetWriter makes the server answer 33 to the writer that started, from its
@@ -253,10 +256,11 @@ func TestWriterFatalError(t *testing.T) {
 	if list[0].Err != nil || list[1].Err == nil || errors.Is(list[1].Err, fluss.ErrUnknownOutcome) {
 		t.Errorf("ends: %+v", list)
 	}
-	wantAll(t, s, sendMarks(t, w, bucket(1), 1), bucket(1), 0)
+	other := sendMarks(t, w, bucket(1), 3)
 	if err := w.Bucket(bucket(1)).Flush(testContext(t)); err != nil {
 		t.Error(err)
 	}
+	wantAll(t, s, other, bucket(1), 3)
 	if err := w.Drain(testContext(t)); err != nil {
 		t.Errorf("drain: %v", err)
 	}
@@ -283,6 +287,43 @@ func TestWriterLostRowsAreAnError(t *testing.T) {
 	}
 	if n := s.count(wire.InitWriter); n != 1 {
 		t.Errorf("%d writer IDs", n)
+	}
+}
+
+// The same when the connection broke in between, as it does when a server is
+// killed and comes back without the end of its log. No copy of the batches can
+// be applied any more, so the writer is drained.
+func TestWriterServerForgetsAfterACrash(t *testing.T) {
+	for _, code := range []wire.Code{wire.CodeOutOfOrderSequence, wire.CodeUnknownWriterID} {
+		t.Run(code.String(), func(t *testing.T) {
+			s := newFakeServer(t)
+			var crashed atomic.Bool
+			s.kv.setPlan(func(_ int, p fakePut) fakeAction {
+				switch {
+				case crashed.Load():
+					return fakeAction{code: code}
+				case p.sequence == 2:
+					crashed.Store(true)
+					return fakeAction{cut: true}
+				}
+				return regular
+			})
+			c := connectFake(t, s)
+			w := newFakeWriter(t, c, fluss.WriterConfig{MaxInFlight: 3})
+			a := sendMarks(t, w, bucket(0), 3)
+			if err := w.Flush(testContext(t)); !errors.Is(err, fluss.ErrSequence) || !strings.Contains(err.Error(), "again") {
+				t.Errorf("%s: %v", code, err)
+			}
+			if err := w.Drain(testContext(t)); err != nil {
+				t.Errorf("%s: drain: %v", code, err)
+			}
+			if list, _ := a.all(); len(list) != 3 || list[1].Err != nil || !errors.Is(list[2].Err, fluss.ErrSequence) {
+				t.Errorf("%s: ends: %+v", code, list)
+			}
+			if n := s.count(wire.InitWriter); n != 1 {
+				t.Errorf("%s: %d writer IDs", code, n)
+			}
+		})
 	}
 }
 

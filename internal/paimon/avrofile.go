@@ -171,6 +171,12 @@ func unpack(codec ocf.CodecName, block []byte, limit int64) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		// The decoder takes as much memory as the frame says it needs; no
+		// block of 4 bytes makes more than 128 KiB.
+		var h zstd.Header
+		if h.Decode(block) == nil && h.HasFCS && h.FrameContentSize > uint64(min(limit, 1<<15*int64(len(block)))) {
+			return nil, fmt.Errorf("zstandard block of %d bytes says it unpacks to %d", len(block), h.FrameContentSize)
+		}
 		if block, err = dec.DecodeAll(block, nil); err != nil {
 			return nil, fmt.Errorf("zstandard block: %w", err)
 		}

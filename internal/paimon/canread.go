@@ -84,9 +84,12 @@ func (t *Table) unsupportedOptions(schema *Schema) (found UnsupportedErrors) {
 	if len(schema.PrimaryKeys) == 0 {
 		return found
 	}
+	if key := "deletion-vectors.merge-on-read"; t.vectorsEnabled() && s.optionBool(key, false) {
+		refuse(key, "level-0 files are then read as well and merged, which this reader does not do for tables with deletion vectors; compact the table and reset the option")
+	}
 	switch engine := t.mergeEngine(); engine {
 	case engineFirstRow:
-		return found // its files are read one by one: nothing below matters
+		return found // files are read one by one: what follows does not matter
 	case engineDeduplicate:
 	default:
 		refuse("merge-engine", "this reader merges by the engines deduplicate (the default) and first-row only")

@@ -13,64 +13,64 @@ import (
 // The result is valid until the next call, and may share memory with src.
 type converter func(src *vector.Vector) *vector.Vector
 
-// newConverter returns how values written as old are read as new, by Paimon's
+// newConverter returns how values written as old are read as want, by Paimon's
 // rules of schema evolution; nil when they are the same. The error says what
 // change of type is not known here. Nullability is not looked at, save that of
 // map keys, which Paimon itself can't read across.
-func newConverter(old, new DataType) (converter, error) {
+func newConverter(old, want DataType) (converter, error) {
 	refuse := func() (converter, error) {
-		return nil, fmt.Errorf("change of type from %s to %s", old, new)
+		return nil, fmt.Errorf("change of type from %s to %s", old, want)
 	}
 	switch {
 	case isInteger(old.Kind):
-		return convertInteger(old, new)
-	case old.Kind == Float && new.Kind == Double:
+		return convertInteger(old, want)
+	case old.Kind == Float && want.Kind == Double:
 		return primitive(vector.Float64, func(src, dst *vector.Vector) {
 			dst.Float64s = resize(dst.Float64s, src.Len)
 			for i, v := range src.Float32s[:src.Len] {
 				dst.Float64s[i] = float64(v)
 			}
 		}), nil
-	case old.Kind == Decimal && new.Kind == Decimal:
-		return convertDecimal(old, new)
-	case old.Kind == Char && new.Kind == Char && old.Length == new.Length,
-		old.Kind == Binary && new.Kind == Binary && old.Length == new.Length,
-		(old.Kind == Char || old.Kind == VarChar) && new.Kind == VarChar && old.Length <= new.Length,
-		(old.Kind == Binary || old.Kind == VarBinary) && new.Kind == VarBinary && old.Length <= new.Length:
+	case old.Kind == Decimal && want.Kind == Decimal:
+		return convertDecimal(old, want)
+	case old.Kind == Char && want.Kind == Char && old.Length == want.Length,
+		old.Kind == Binary && want.Kind == Binary && old.Length == want.Length,
+		(old.Kind == Char || old.Kind == VarChar) && want.Kind == VarChar && old.Length <= want.Length,
+		(old.Kind == Binary || old.Kind == VarBinary) && want.Kind == VarBinary && old.Length <= want.Length:
 		return nil, nil
-	case (old.Kind == Timestamp || old.Kind == TimestampLTZ) && old.Kind == new.Kind && old.Precision <= new.Precision:
-		if old.Precision > 3 || new.Precision <= 3 {
+	case (old.Kind == Timestamp || old.Kind == TimestampLTZ) && old.Kind == want.Kind && old.Precision <= want.Precision:
+		if old.Precision > 3 || want.Precision <= 3 {
 			return nil, nil
 		}
 		return primitive(vector.Timestamp, func(src, dst *vector.Vector) {
 			dst.Int64s = src.Int64s
 			dst.Nanos = resize(dst.Nanos, src.Len) // never written: all zero
 		}), nil
-	case new.Kind == VarChar && new.Length == MaxLength && old.Kind == Boolean:
+	case want.Kind == VarChar && want.Length == MaxLength && old.Kind == Boolean:
 		return toText(func(dst []byte, src *vector.Vector, i int) []byte { return strconv.AppendBool(dst, src.Bools[i]) }), nil
-	case new.Kind == VarChar && new.Length == MaxLength && old.Kind == Date:
+	case want.Kind == VarChar && want.Length == MaxLength && old.Kind == Date:
 		return toText(func(dst []byte, src *vector.Vector, i int) []byte { return appendDate(dst, int64(src.Int32s[i])) }), nil
-	case new.Kind == VarChar && new.Length == MaxLength && old.Kind == Decimal:
+	case want.Kind == VarChar && want.Length == MaxLength && old.Kind == Decimal:
 		return toText(func(dst []byte, src *vector.Vector, i int) []byte { return appendDecimal(dst, old, src, i) }), nil
-	case old.Kind != new.Kind:
+	case old.Kind != want.Kind:
 		return refuse()
 	}
 	switch old.Kind {
 	case Boolean, Float, Double, Date:
 		return nil, nil
 	case Time:
-		if old.Precision == new.Precision {
+		if old.Precision == want.Precision {
 			return nil, nil
 		}
 	case Array:
-		return convertChildren([]DataType{*old.Element}, []DataType{*new.Element})
+		return convertChildren([]DataType{*old.Element}, []DataType{*want.Element})
 	case Map:
-		if !sameType(*old.Key, *new.Key) {
+		if !sameType(*old.Key, *want.Key) {
 			return refuse()
 		}
-		return convertChildren([]DataType{*old.Key, *old.Value}, []DataType{*new.Key, *new.Value})
+		return convertChildren([]DataType{*old.Key, *old.Value}, []DataType{*want.Key, *want.Value})
 	case Row:
-		return convertRow(old, new)
+		return convertRow(old, want)
 	}
 	return refuse()
 }
@@ -80,7 +80,7 @@ func isInteger(k Kind) bool { return k >= TinyInt && k <= BigInt }
 // sameType compares whole types, nullability too, leaving out names' comments.
 func sameType(a, b DataType) bool { return a.String() == b.String() }
 
-func convertInteger(old, new DataType) (converter, error) {
+func convertInteger(old, want DataType) (converter, error) {
 	at := func(src *vector.Vector) func(i int) int64 {
 		if src.Kind == vector.Int32 {
 			return func(i int) int64 { return int64(src.Int32s[i]) }
@@ -88,8 +88,8 @@ func convertInteger(old, new DataType) (converter, error) {
 		return func(i int) int64 { return src.Int64s[i] }
 	}
 	switch {
-	case isInteger(new.Kind) && new.Kind >= old.Kind:
-		if new.Kind < BigInt || old.Kind == BigInt {
+	case isInteger(want.Kind) && want.Kind >= old.Kind:
+		if want.Kind < BigInt || old.Kind == BigInt {
 			return nil, nil
 		}
 		return primitive(vector.Int64, func(src, dst *vector.Vector) {
@@ -98,26 +98,26 @@ func convertInteger(old, new DataType) (converter, error) {
 				dst.Int64s[i] = int64(v)
 			}
 		}), nil
-	case new.Kind == Float:
+	case want.Kind == Float:
 		return primitive(vector.Float32, func(src, dst *vector.Vector) {
 			dst.Float32s = resize(dst.Float32s, src.Len)
 			for i, get := 0, at(src); i < src.Len; i++ {
 				dst.Float32s[i] = float32(get(i))
 			}
 		}), nil
-	case new.Kind == Double:
+	case want.Kind == Double:
 		return primitive(vector.Float64, func(src, dst *vector.Vector) {
 			dst.Float64s = resize(dst.Float64s, src.Len)
 			for i, get := 0, at(src); i < src.Len; i++ {
 				dst.Float64s[i] = float64(get(i))
 			}
 		}), nil
-	case new.Kind == VarChar && new.Length == MaxLength:
+	case want.Kind == VarChar && want.Length == MaxLength:
 		return toText(func(dst []byte, src *vector.Vector, i int) []byte {
 			return strconv.AppendInt(dst, at(src)(i), 10)
 		}), nil
 	}
-	return nil, fmt.Errorf("change of type from %s to %s", old, new)
+	return nil, fmt.Errorf("change of type from %s to %s", old, want)
 }
 
 // primitive makes a converter that fills the value slices of a reused vector;
@@ -146,16 +146,16 @@ func toText(text func(dst []byte, src *vector.Vector, i int) []byte) converter {
 }
 
 // convertDecimal widens: no digit before or after the point may get lost.
-func convertDecimal(old, new DataType) (converter, error) {
-	shift := new.Scale - old.Scale
-	if shift < 0 || new.Precision-new.Scale < old.Precision-old.Scale {
-		return nil, fmt.Errorf("change of type from %s to %s", old, new)
+func convertDecimal(old, want DataType) (converter, error) {
+	shift := want.Scale - old.Scale
+	if shift < 0 || want.Precision-want.Scale < old.Precision-old.Scale {
+		return nil, fmt.Errorf("change of type from %s to %s", old, want)
 	}
 	factor := new10(shift)
 	switch {
-	case shift == 0 && (old.Precision <= 18) == (new.Precision <= 18):
+	case shift == 0 && (old.Precision <= 18) == (want.Precision <= 18):
 		return nil, nil
-	case new.Precision <= 18:
+	case want.Precision <= 18:
 		f := factor.Int64()
 		return primitive(vector.Int64, func(src, dst *vector.Vector) {
 			dst.Int64s = resize(dst.Int64s, src.Len)
@@ -200,17 +200,17 @@ func appendSignedBig(dst []byte, n *big.Int) []byte {
 }
 
 // convertChildren makes a converter of a list or map from those of its parts.
-func convertChildren(old, new []DataType) (converter, error) {
+func convertChildren(old, want []DataType) (converter, error) {
 	parts := make([]converter, len(old))
-	any := false
+	changed := false
 	for i := range old {
 		var err error
-		if parts[i], err = newConverter(old[i], new[i]); err != nil {
+		if parts[i], err = newConverter(old[i], want[i]); err != nil {
 			return nil, err
 		}
-		any = any || parts[i] != nil
+		changed = changed || parts[i] != nil
 	}
-	if !any {
+	if !changed {
 		return nil, nil
 	}
 	dst := &vector.Vector{Children: make([]*vector.Vector, len(parts))}
@@ -228,14 +228,14 @@ func convertChildren(old, new []DataType) (converter, error) {
 
 // convertRow matches fields by id: each may have been renamed, moved, retyped,
 // dropped or added.
-func convertRow(old, new DataType) (converter, error) {
+func convertRow(old, want DataType) (converter, error) {
 	type part struct {
 		from    int // -1: added since, null
 		convert converter
 	}
-	parts := make([]part, len(new.Fields))
-	same := len(old.Fields) == len(new.Fields)
-	for i, f := range new.Fields {
+	parts := make([]part, len(want.Fields))
+	same := len(old.Fields) == len(want.Fields)
+	for i, f := range want.Fields {
 		parts[i].from = -1
 		for j, o := range old.Fields {
 			if o.ID != f.ID {
@@ -259,7 +259,7 @@ func convertRow(old, new DataType) (converter, error) {
 			switch {
 			case p.from < 0:
 				if have := dst.Children[i]; have == nil || have.Len != src.Len {
-					dst.Children[i] = constant(new.Fields[i].Type, nil, src.Len)
+					dst.Children[i] = constant(want.Fields[i].Type, nil, src.Len)
 				}
 			case p.convert != nil:
 				dst.Children[i] = p.convert(src.Children[p.from])
@@ -400,9 +400,9 @@ func appendDecimal(dst []byte, t DataType, v *vector.Vector, i int) []byte {
 	if v.Kind == vector.Int64 {
 		return appendUnscaled(dst, strconv.FormatInt(v.Int64s[i], 10), t.Scale)
 	}
-	if b := v.BytesAt(i); len(b) == 8 { // common, and needs no big.Int
+	b := v.BytesAt(i)
+	if len(b) == 8 { // common, and needs no big.Int
 		return appendUnscaled(dst, strconv.FormatInt(int64(binary.BigEndian.Uint64(b)), 10), t.Scale)
-	} else {
-		return appendUnscaled(dst, signedBig(b).String(), t.Scale)
 	}
+	return appendUnscaled(dst, signedBig(b).String(), t.Scale)
 }

@@ -103,9 +103,9 @@ func (m *merger) fill(ctx context.Context, refs *Refs) (bool, error) {
 	for i := len(m.heap)/2 - 1; i >= 0; i-- {
 		m.down(i)
 	}
-	refs.Batches = refs.Batches[:0]
+	refs.Batches, refs.Loads = refs.Batches[:0], refs.Loads[:0]
 	for _, r := range m.runs {
-		refs.Batches = append(refs.Batches, r.columns)
+		refs.Batches, refs.Loads = append(refs.Batches, r.columns), append(refs.Loads, r.loaded)
 	}
 	for len(m.empty) == 0 {
 		if !m.alone(refs) {

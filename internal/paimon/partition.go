@@ -293,6 +293,26 @@ const postponeBucket = -2
 // maxSearchedDirs bounds the search for a partition's folder.
 const maxSearchedDirs = 10_000
 
+// FileDir is the partition folder, below the table (or its
+// data-file.path-directory) and ending in a slash, in which a file of a bucket
+// really lies; "" when the table has no partitions. Files with an external path
+// have none.
+func (t *Table) FileDir(ctx context.Context, p Partition, bucket int, f DataFile) (string, error) {
+	if f.ExternalPath != nil {
+		return "", fmt.Errorf("paimon: table %q: file %s has an external path and no partition folder", t.name, f.Name)
+	}
+	found, err := t.locate(ctx, p, bucket, f)
+	if err != nil {
+		return "", err
+	}
+	root := path.Join(t.path, t.Schema().Option("data-file.path-directory", ""))
+	dir := strings.TrimPrefix(path.Dir(path.Dir(found)), root)
+	if dir = strings.Trim(dir, "/"); dir != "" {
+		dir += "/"
+	}
+	return dir, nil
+}
+
 // locate returns where a file of a partition's bucket lies. The folder is
 // computed with the current options; when the file is not there, other
 // writers' spellings of the folder are tried, then the folders there are. The

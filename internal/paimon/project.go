@@ -76,7 +76,7 @@ func newProjection(file openedFile, f DataFile, fileSchema, schema *Schema, want
 	for _, w := range wanted {
 		o := outputColumn{from: -1}
 		if i := slices.Index(schema.PartitionKeys, w.Name); i >= 0 {
-			if len(text(partition.Values[i])) > maxPartitionText {
+			if variableLen(partition.Values[i]) > maxPartitionText {
 				return nil, corrupt(f.Name, "the value of its partition column %q has more than %d bytes", w.Name, maxPartitionText)
 			}
 			o.fixed = constant(w.Type, partition.Values[i], batchRows)
@@ -103,15 +103,15 @@ func newProjection(file openedFile, f DataFile, fileSchema, schema *Schema, want
 	return p, nil
 }
 
-// text is the bytes of a value of variable length.
-func text(v any) string {
+// variableLen is the bytes of a value of variable length.
+func variableLen(v any) int {
 	switch v := v.(type) {
 	case string:
-		return v
+		return len(v)
 	case []byte:
-		return string(v)
+		return len(v)
 	}
-	return ""
+	return 0
 }
 
 // apply fills dst with the wanted columns of a batch of n rows.

@@ -39,9 +39,11 @@ const (
 // Refs is result rows, as references into batches of decoded columns: row k is
 // position Pos[k] of the columns Batches[Src[k]], or of Batches[0] where Src is
 // nil. The columns are those asked for, in that order. Everything is valid
-// until the following Rows.Next.
+// until the following Rows.Next; a batch whose Loads number is the same as
+// before has the same content still.
 type Refs struct {
 	Batches [][]*vector.Vector
+	Loads   []int64 // for each batch a number that no other content has had
 	Src     []int32
 	Pos     []int32
 }
@@ -61,7 +63,8 @@ type ReadStats struct {
 // order, save where no merge is needed for a reason other than key ranges
 // (deletion vectors, first-row). It is not safe for concurrent use.
 type Rows struct {
-	ctx        context.Context
+	ctx        context.Context //nolint:containedctx // an iterator: bounds every read of its files
+	loads      int64           // batches loaded so far
 	table      *Table
 	schema     *Schema
 	wanted     []Field
@@ -248,7 +251,7 @@ func (r *Rows) pass() (bool, error) {
 		r.identity = append(r.identity, int32(i))
 	}
 	refs := &r.refs
-	refs.Batches = append(refs.Batches[:0], run.columns)
+	refs.Batches, refs.Loads = append(refs.Batches[:0], run.columns), append(refs.Loads[:0], run.loaded)
 	if run.kinds == nil && run.gone == nil {
 		refs.Src, refs.Pos = nil, append(refs.Pos, r.identity[:run.n]...)
 		return true, nil

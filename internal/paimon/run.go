@@ -32,6 +32,7 @@ type run struct {
 	gone   *deletedRows
 
 	n, pos   int
+	loaded   int64            // number of the batch, unique among the Rows' runs
 	columns  []*vector.Vector // wanted
 	keys     []*vector.Vector
 	sequence []int64 // nil: not read
@@ -134,6 +135,8 @@ func (r *run) closeFile() error {
 
 // bind takes a batch of the file's columns apart.
 func (r *run) bind(columns []*vector.Vector, n int) error {
+	r.rows.loads++
+	r.loaded = r.rows.loads
 	r.columns = r.proj.apply(r.columns, columns, n)
 	r.sequence, r.kinds = nil, nil
 	if i := r.proj.sequence; i >= 0 {

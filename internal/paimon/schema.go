@@ -218,7 +218,8 @@ func (s *Schema) optionKeys() []string {
 	return keys
 }
 
-// Clone returns a copy that can be changed without touching s.
+// Clone returns a copy whose fields, keys and options can be replaced without
+// touching s. What types point to is shared: replace a type, do not change it.
 func (s *Schema) Clone() *Schema {
 	c := *s
 	c.Fields = slices.Clone(s.Fields)

@@ -8,13 +8,13 @@ import (
 )
 
 // FileStats gives the statistics of a column of a data file. The column is one
-// of the newest schema; min and max are of the type that the column has in the
+// of the newest schema; least and greatest are of the type that the column has in the
 // file's own schema. They bound the values but need not be values: strings are
 // cut, and they cover versions and deletes that a read does not show. Where
-// every value is null, min and max are nil and nulls is the row count. ok is
+// every value is null, both are nil and nulls is the row count. ok is
 // false where nothing is known: the column was added later, or the writer
 // collected no statistics.
-func (t *Table) FileStats(ctx context.Context, f DataFile, column string) (min, max any, nulls int64, ok bool, err error) {
+func (t *Table) FileStats(ctx context.Context, f DataFile, column string) (least, greatest any, nulls int64, ok bool, err error) {
 	field, found := t.Schema().Field(column)
 	if !found {
 		return nil, nil, 0, false, fmt.Errorf("paimon: table %q has no column %q", t.name, column)
@@ -27,16 +27,16 @@ func (t *Table) FileStats(ctx context.Context, f DataFile, column string) (min, 
 	if !found {
 		return nil, nil, 0, false, nil
 	}
-	min, max, nulls, ok, err = columnStats(f.ValueStats, statsFields(schema, f), old, f.RowCount)
+	least, greatest, nulls, ok, err = columnStats(f.ValueStats, statsFields(schema, f), old, f.RowCount)
 	if err == nil && !ok {
 		if keys := schema.keyFields(); slices.ContainsFunc(keys, func(k Field) bool { return k.ID == old.ID }) {
-			min, max, nulls, ok, err = columnStats(f.KeyStats, keys, old, f.RowCount)
+			least, greatest, nulls, ok, err = columnStats(f.KeyStats, keys, old, f.RowCount)
 		}
 	}
 	if err != nil {
 		err = fmt.Errorf("paimon: table %q: statistics of data file %s, column %q: %w", t.name, f.Name, column, err)
 	}
-	return min, max, nulls, ok, err
+	return least, greatest, nulls, ok, err
 }
 
 // statsFields are the columns that a file's value statistics have slots of.
@@ -71,7 +71,7 @@ func (s *Schema) keyFields() []Field {
 	return fields
 }
 
-func columnStats(s Stats, fields []Field, column Field, rows int64) (min, max any, nulls int64, ok bool, err error) {
+func columnStats(s Stats, fields []Field, column Field, rows int64) (least, greatest any, nulls int64, ok bool, err error) {
 	slot := slices.IndexFunc(fields, func(f Field) bool { return f.ID == column.ID })
 	if slot < 0 {
 		return nil, nil, 0, false, nil

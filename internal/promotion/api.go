@@ -134,7 +134,7 @@ const (
 
 // Problem is something to tell the user. Summary is one static sentence; the
 // other parts say what was found, what would be right, and what to do.
-type Problem struct {
+type Problem struct { //nolint:errname // a finding first; an error only where it ends something
 	Severity  Severity
 	Attribute []string // path in the resource: {"table"}, {"table_properties", "table.log.ttl"}; empty: the whole
 	Rule      string   // the compatibility rule, e.g. "option.merge-engine"; empty outside the table
@@ -179,7 +179,7 @@ func (p Problem) Error() string {
 }
 
 // Problems is an error made of one or more problems.
-type Problems []Problem
+type Problems []Problem //nolint:errname // see Problem
 
 func (ps Problems) Error() string {
 	parts := make([]string, 0, len(ps))

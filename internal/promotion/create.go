@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
@@ -22,13 +23,7 @@ func (r *run) create(ctx context.Context) error {
 		}
 	}
 	if !r.hist.hasTable {
-		d := Detail{TableID: &r.info.TableID}
-		for _, p := range r.jdg.Partitions {
-			if p.Selected && len(p.Spec) > 0 {
-				d.Partitions, d.FlussPartitions = append(d.Partitions, p.Spec), append(d.FlussPartitions, p.FlussName)
-			}
-		}
-		if err := r.journaled(ctx, EventCreated, d); err != nil {
+		if err := r.journalCreated(ctx); err != nil {
 			return err
 		}
 	}
@@ -36,11 +31,106 @@ func (r *run) create(ctx context.Context) error {
 	if r.hist.registered != nil {
 		return nil
 	}
-	return r.createPartitions(ctx)
+	return r.usable(ctx)
+}
+
+const (
+	// noticeWait is how long the coordinator may take to notice a new table,
+	// leaderWait how long its buckets may be without a leader; fractions of a
+	// second, and a second or so, are usual.
+	noticeWait = 10 * time.Second
+	leaderWait = 30 * time.Second
+	// createTries bounds how often a table that comes to nothing is made anew.
+	createTries = 3
+	// databasePause is left between a new database and its first table: Fluss
+	// 0.9.1 loses the notice of a table more easily while it takes in the
+	// database.
+	databasePause = 500 * time.Millisecond
+)
+
+// usable waits until the new table can be used: noticed by the coordinator, its
+// partitions made, every bucket with a leader. A table that the coordinator does
+// not notice, which happens on Fluss 0.9.1, never works: as nothing is in it, it
+// is dropped and made once more. Its partitions are made only after the notice,
+// see fluss.Client.Noticed.
+func (r *run) usable(ctx context.Context) error {
+	for try := 1; ; try++ {
+		err := r.c.client.AwaitNotice(ctx, r.info, noticeWait)
+		if err == nil {
+			if err = r.createPartitions(ctx); err != nil {
+				return err
+			}
+			err = r.leadersElected(ctx)
+		}
+		if err == nil {
+			return nil
+		}
+		never := errors.Is(err, fluss.ErrNotNoticed) || errors.Is(err, fluss.ErrNoLeader)
+		switch {
+		case !never || r.hist.loadTouched():
+			return err
+		case try == createTries:
+			return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The cluster does not bring new tables into service",
+				Found:    firstLine(err.Error()) + fmt.Sprintf(", after making the table %d times", try),
+				Required: "a coordinator that notices new tables and elects leaders for them",
+				Why:      "a coordinator of Fluss 0.9.1 that has failed over a partition of a table it had not noticed elects no more leaders",
+				Fix:      "look into the coordinator's log, start the coordinator anew, and apply again: the promotion goes on"}
+		}
+		if err := r.remake(ctx, firstLine(err.Error())); err != nil {
+			return err
+		}
+	}
+}
+
+// remake drops the table, which is empty, and creates it under a new ID.
+func (r *run) remake(ctx context.Context, reason string) error {
+	if err := r.journaled(ctx, EventTakenOver, Detail{Fenced: true, Reason: reason}); err != nil {
+		return err
+	}
+	if err := r.dropFenced(ctx); err != nil {
+		return err
+	}
+	if err := r.createTable(ctx); err != nil {
+		return err
+	}
+	return r.journalCreated(ctx)
+}
+
+func (r *run) leadersElected(ctx context.Context) error {
+	tasks, err := r.tasks(ctx)
+	if err != nil {
+		return err
+	}
+	limit, done := context.WithTimeout(ctx, leaderWait)
+	defer done()
+	_, err = r.endOffsets(limit, tasks)
+	return err
+}
+
+// ensureDatabase makes the database where it is missing.
+func ensureDatabase(ctx context.Context, client *fluss.Client, name string) error {
+	there, err := client.DatabaseExists(ctx, name)
+	if err != nil || there {
+		return err
+	}
+	if err := client.CreateDatabase(ctx, name, true); err != nil {
+		return err
+	}
+	return sleep(ctx, databasePause)
+}
+
+func (r *run) journalCreated(ctx context.Context) error {
+	d := Detail{TableID: &r.info.TableID}
+	for _, p := range r.jdg.Partitions {
+		if p.Selected && len(p.Spec) > 0 {
+			d.Partitions, d.FlussPartitions = append(d.Partitions, p.Spec), append(d.FlussPartitions, p.FlussName)
+		}
+	}
+	return r.journaled(ctx, EventCreated, d)
 }
 
 func (r *run) createTable(ctx context.Context) error {
-	if err := r.c.client.CreateDatabase(ctx, r.path.Database, true); err != nil {
+	if err := ensureDatabase(ctx, r.c.client, r.path.Database); err != nil {
 		return err
 	}
 	desc := *r.jdg.Descriptor
@@ -49,7 +139,7 @@ func (r *run) createTable(ctx context.Context) error {
 		desc.CustomProperties = map[string]string{}
 	}
 	desc.CustomProperties[operationProperty] = r.op.id
-	desc.CustomProperties[sourceProperty] = sourceHash(r.src.print, r.spec.Partitions)
+	desc.CustomProperties[sourceProperty] = sourceHash(r.src.pin, r.spec.Partitions)
 	if err := r.op.check(ctx); err != nil {
 		return err
 	}
@@ -182,8 +272,8 @@ func (r *run) reopen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if src.print != old.print {
-		return movedOn(old.print, src.print, src.snapshot)
+	if src.pin != old.pin {
+		return movedOn(old.pin, src.pin, src.snapshot)
 	}
 	r.src = src
 	return nil

@@ -30,7 +30,6 @@ func (r *run) decide(ctx context.Context) (decision, error) {
 	if err := r.recognise(); err != nil {
 		return decision{}, err
 	}
-	h := r.hist
 	enabled := r.info.Descriptor.Properties[enabledProperty] == "true"
 	moved := r.sourceMoved(ctx)
 	if moved != nil && !isProblem(moved) {
@@ -43,7 +42,7 @@ func (r *run) decide(ctx context.Context) (decision, error) {
 	if err != nil {
 		return decision{}, err
 	}
-	h = r.hist // ownerEnd may have read on
+	h := r.hist // ownerEnd may have read on
 	switch {
 	case h.enabled != nil:
 		return decision{}, r.ownedBy("has just been completed", nil)
@@ -113,8 +112,8 @@ func (r *run) recognise() error {
 // when it moved on. Schema content counts, not schema IDs.
 func (r *run) sourceMoved(ctx context.Context) error {
 	d := r.hist.started.Detail
-	if r.src.print != *d.Fingerprint {
-		return movedOn(*d.Fingerprint, r.src.print, r.src.snapshot)
+	if r.src.pin != *d.Fingerprint {
+		return movedOn(*d.Fingerprint, r.src.pin, r.src.snapshot)
 	}
 	base, err := r.src.table.SchemaByID(ctx, deref(d.SchemaID))
 	if err != nil {

@@ -87,7 +87,7 @@ func isNotExist(err error) bool {
 }
 
 func createJournal(ctx context.Context, client *fluss.Client, path fluss.TablePath) (*fluss.TableInfo, error) {
-	if err := client.CreateDatabase(ctx, path.Database, true); err != nil {
+	if err := ensureDatabase(ctx, client, path.Database); err != nil {
 		return nil, err
 	}
 	types, err := journalTypes()
@@ -107,13 +107,27 @@ func createJournal(ctx context.Context, client *fluss.Client, path fluss.TablePa
 	for i, c := range journalColumns {
 		desc.Columns = append(desc.Columns, fluss.Column{Name: c.name, Type: types[i]})
 	}
-	// Without "ignore if exists", so that of two first users one creates the
-	// table, with one cluster ID, and the other reads it.
-	err = client.CreateTable(ctx, path, desc, false)
-	if err != nil && !errors.Is(err, fluss.ErrTableAlreadyExist) && !errors.Is(err, fluss.ErrUnknownOutcome) {
-		return nil, err
+	for try := 1; ; try++ {
+		// Without "ignore if exists", so that of two first users one creates the
+		// table, with one cluster ID, and the other reads it.
+		err = client.CreateTable(ctx, path, desc, false)
+		mine := err == nil
+		if err != nil && !errors.Is(err, fluss.ErrTableAlreadyExist) && !errors.Is(err, fluss.ErrUnknownOutcome) {
+			return nil, err
+		}
+		info, err := tolerateLag(ctx, func() (*fluss.TableInfo, error) { return client.GetTable(ctx, path) })
+		if err != nil {
+			return nil, err
+		}
+		err = client.AwaitNotice(ctx, info, noticeWait)
+		if !errors.Is(err, fluss.ErrNotNoticed) || !mine || try == createTries {
+			return info, err
+		}
+		// Nobody can have written into it: make it once more.
+		if err := client.DropTable(ctx, path, true); err != nil {
+			return nil, err
+		}
 	}
-	return tolerateLag(ctx, func() (*fluss.TableInfo, error) { return client.GetTable(ctx, path) })
 }
 
 // tolerateLag asks again for a table that was just created, for a bounded time.

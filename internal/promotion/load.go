@@ -278,7 +278,7 @@ func (l *loader) bucket(ctx context.Context, t bucketTask) error {
 	if err := p.out.Flush(ctx); err != nil {
 		return err
 	}
-	end, err := p.result()
+	end, err := p.result(ctx)
 	if err != nil {
 		return err
 	}
@@ -311,10 +311,11 @@ type pipeline struct {
 
 	sent int64 // rows, all batches
 
-	mu    sync.Mutex
-	acked int64 // rows
-	end   int64 // highest log end offset answered
-	err   error
+	mu      sync.Mutex
+	acked   int64 // rows
+	end     int64 // log end offset answered to the last batch
+	unknown bool  // the last batch is known to be stored, its offset is not
+	err     error
 }
 
 // next takes a free batch to fill.
@@ -390,13 +391,12 @@ func (p *pipeline) send(ctx context.Context) error {
 func (p *pipeline) answered(a fluss.Ack, rows, size, atLeast int64) {
 	p.mu.Lock()
 	p.acked += rows
-	p.end = max(p.end, a.LogEndOffset)
-	low, high := p.start+1, p.start+2*p.sent
-	if p.start == 0 {
-		low, high = atLeast, p.sent
-	}
-	if p.err == nil && (a.LogEndOffset < low || a.LogEndOffset > high) {
-		p.err = foreignWriter(p.t.key(), a.LogEndOffset, fmt.Sprintf("%d to %d after this load's own rows", low, high))
+	p.unknown = a.LogEndOffset < 0
+	if !p.unknown {
+		p.end = max(p.end, a.LogEndOffset)
+		if low, high := p.expected(atLeast); p.err == nil && (a.LogEndOffset < low || a.LogEndOffset > high) {
+			p.err = foreignWriter(p.t.key(), a.LogEndOffset, fmt.Sprintf("%d to %d after this load's own rows", low, high))
+		}
 	}
 	p.mu.Unlock()
 	total, bytes := p.l.rows.Add(rows), p.l.bytes.Add(size)
@@ -414,8 +414,19 @@ func (p *pipeline) answered(a fluss.Ack, rows, size, atLeast int64) {
 	})
 }
 
-// result is the bucket's acknowledged log end offset.
-func (p *pipeline) result() (int64, error) {
+// expected bounds the log end offset that can follow from this load's own rows
+// once atLeast of them are stored: in a fresh bucket one record a row, in one
+// that holds rows already up to two, the row before and the row after.
+func (p *pipeline) expected(atLeast int64) (low, high int64) {
+	if p.start == 0 {
+		return atLeast, p.sent
+	}
+	return p.start + 1, p.start + 2*p.sent
+}
+
+// result is the bucket's acknowledged log end offset. Where the last answer did
+// not tell, as after a batch that was sent twice, the server is asked.
+func (p *pipeline) result(ctx context.Context) (int64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.err != nil {
@@ -427,7 +438,18 @@ func (p *pipeline) result() (int64, error) {
 	if p.sent == 0 {
 		return p.start, nil
 	}
-	return p.end, nil
+	if !p.unknown {
+		return p.end, nil
+	}
+	ends, err := p.l.r.endOffsets(ctx, []bucketTask{p.t})
+	if err != nil {
+		return 0, err
+	}
+	end := ends[p.t.key()]
+	if low, high := p.expected(p.sent); end < low || end > high {
+		return 0, foreignWriter(p.t.key(), end, fmt.Sprintf("%d to %d after this load's own rows", low, high))
+	}
+	return end, nil
 }
 
 func foreignWriter(bucket string, found int64, required string) error {

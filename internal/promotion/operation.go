@@ -32,7 +32,7 @@ type operation struct {
 	owner    Owner
 	interval time.Duration
 
-	ctx    context.Context // ends, with its cause, when this process must stop working on the operation
+	ctx    context.Context //nolint:containedctx // ends, with its cause, when this process must stop working on the operation
 	cancel context.CancelCauseFunc
 
 	appending sync.Mutex // one append at a time: each takes the next seq

@@ -2,6 +2,7 @@ package promotion
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -70,11 +71,13 @@ func (rep *Report) readable(r *run) {
 
 // add takes an error into the report: a Problem as it is, another one whole.
 func (rep *Report) add(err error) {
-	switch e := err.(type) {
-	case Problem:
-		rep.Problems = append(rep.Problems, e)
-	case Problems:
-		rep.Problems = append(rep.Problems, e...)
+	var one Problem
+	var many Problems
+	switch {
+	case errors.As(err, &one):
+		rep.Problems = append(rep.Problems, one)
+	case errors.As(err, &many):
+		rep.Problems = append(rep.Problems, many...)
 	default:
 		rep.Problems = append(rep.Problems, Problem{Severity: SeverityError, Summary: "Unable to look at the promotion", Found: err.Error()})
 	}

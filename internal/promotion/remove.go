@@ -46,8 +46,8 @@ func (r *run) sourceUntouched(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if now != r.src.print {
-		return movedOn(r.src.print, now, snap)
+	if now != r.src.pin {
+		return movedOn(r.src.pin, now, snap)
 	}
 	return nil
 }

@@ -69,6 +69,7 @@ type encoders struct {
 	ptrs    []*row.Vector
 	keyPtrs []*row.Vector
 	bktPtrs []*row.Vector
+	bound   int64 // the batch that the encoders are bound to; 0 none
 }
 
 func (l *layout) newEncoders() (*encoders, error) {
@@ -227,12 +228,13 @@ func (rr *rowReader) each(ctx context.Context, f func(e *encoders, pos int) erro
 				}
 				rr.encs = append(rr.encs, e)
 			}
-			if b == nil {
+			if b == nil || rr.encs[i].bound == refs.Loads[i] {
 				continue
 			}
 			if err := rr.encs[i].bind(b); err != nil {
 				return err
 			}
+			rr.encs[i].bound = refs.Loads[i]
 		}
 		for k, pos := range refs.Pos {
 			src := 0

@@ -111,17 +111,13 @@ func judgeInput(c *connection, spec Spec, src *source, hist *history) JudgeInput
 		Name: spec.Name, Schema: src.schema, Snapshot: src.snapshot, Plan: src.plan, Table: src.table,
 		Generation: c.generation, Layout: spec.LakeLayout, Selection: spec.Partitions, TableProperties: spec.TableProperties,
 		PrepareAllowed: spec.PrepareSource, DenyUnvalidated: spec.DenyUnvalidated, Acknowledged: spec.Acknowledged,
-		MaxPartitions: c.maxParts, MaxBuckets: c.maxBuckets,
+		MaxPartitions: c.maxParts, MaxBuckets: c.maxBuckets, FileDir: src.table.FileDir,
 	}
 	if hist != nil {
 		in.OperationID = hist.id
 	}
 	return in
 }
-
-// judgedErrors are what speaks against the promotion. The judge's warnings are
-// the plan's to show.
-func (r *run) judgedErrors() Problems { return r.jdg.Errors() }
 
 // findOperation looks a Fluss table up and, if it carries an operation, reads
 // that operation's journal.
@@ -203,7 +199,7 @@ func (r *run) startNew(ctx context.Context) error {
 	}
 	r.info = nil
 	r.op = hold(ctx, r.j, id, r.spec.Name, 0, r.s.cfg.Heartbeat)
-	d := Detail{Fingerprint: &r.src.print, Selection: sortedSelection(r.spec.Partitions), Engine: "native", Generation: r.c.generation,
+	d := Detail{Fingerprint: &r.src.pin, Selection: sortedSelection(r.spec.Partitions), Engine: "native", Generation: r.c.generation,
 		SchemaID: ptr(r.src.schema.ID), Planned: r.jdg.Changes, Unvalidated: r.jdg.Unvalidated}
 	if err := r.op.append(ctx, EventStarted, d); err != nil {
 		return err

@@ -87,7 +87,7 @@ type source struct {
 	schema   *paimon.Schema
 	snapshot *paimon.Snapshot // nil: none
 	plan     *paimon.Plan     // nil: no snapshot
-	print    Fingerprint
+	pin      Fingerprint
 }
 
 // readFingerprint looks at the newest snapshot.
@@ -124,11 +124,11 @@ func (s *Service) openSource(ctx context.Context, c *connection, name TableName)
 	if err != nil {
 		return nil, fmt.Errorf("promotion: source %s: %w", name, err)
 	}
-	print, snap, err := readFingerprint(ctx, t)
+	pin, snap, err := readFingerprint(ctx, t)
 	if err != nil {
 		return nil, fmt.Errorf("promotion: source %s: %w", name, err)
 	}
-	src := &source{table: t, schema: t.Schema(), snapshot: snap, print: print}
+	src := &source{table: t, schema: t.Schema(), snapshot: snap, pin: pin}
 	if snap != nil {
 		if src.plan, err = t.Plan(ctx, snap); err != nil {
 			return nil, fmt.Errorf("promotion: source %s: snapshot %d: %w", name, snap.ID, err)
@@ -141,23 +141,6 @@ func (s *Service) openSource(ctx context.Context, c *connection, name TableName)
 func commitBy(s *paimon.Snapshot) string {
 	return fmt.Sprintf("snapshot %d (%s by %q at %s)", s.ID, s.CommitKind, s.CommitUser,
 		time.UnixMilli(s.TimeMillis).UTC().Format(time.RFC3339))
-}
-
-// recheckSource compares the source with what the operation pinned, reading
-// both the snapshot and the newest schema again. It returns a Problem when the
-// source has moved on.
-func recheckSource(ctx context.Context, src *source, pinned Fingerprint, planned []SourceChange) error {
-	now, snap, err := readFingerprint(ctx, src.table)
-	if err != nil {
-		return err
-	}
-	if now != pinned {
-		return movedOn(pinned, now, snap)
-	}
-	if err := src.table.Reload(ctx); err != nil {
-		return err
-	}
-	return sameSchema(src.schema, src.table.Schema(), planned)
 }
 
 func sameSchema(base, now *paimon.Schema, planned []SourceChange) error {

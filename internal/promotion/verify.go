@@ -118,7 +118,7 @@ func (r *run) compareBucket(ctx context.Context, lay *layout, t bucketTask, mode
 		}
 		return c.add(ctx, e, pos)
 	})
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errEnough) {
+	if !errors.Is(err, io.EOF) && !errors.Is(err, errEnough) {
 		return c.n, asFatal(err)
 	}
 	return c.n, c.flush(ctx)

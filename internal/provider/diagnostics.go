@@ -97,13 +97,31 @@ func problemsIn(err error) promotion.Problems {
 }
 
 // warningDiagnostics are problems as warnings, whatever severity they say.
-func warningDiagnostics(problems promotion.Problems, kinds attributeKinds, s secrets) diag.Diagnostics {
-	var diags diag.Diagnostics
+//
+// Terraform prints only the first of several warnings with the same summary,
+// over all resources, and counts the others. So the summary names the table,
+// and what one table has under the same summary is put together.
+func warningDiagnostics(problems promotion.Problems, name promotion.TableName, kinds attributeKinds, s secrets) diag.Diagnostics {
+	var merged promotion.Problems
+	details := map[string][]string{}
 	for _, p := range problems {
-		p.Severity = promotion.SeverityWarning
-		diags.Append(problemDiagnostic(p, kinds, s, ""))
+		if _, seen := details[p.Summary]; !seen {
+			merged = append(merged, promotion.Problem{Severity: promotion.SeverityWarning, Attribute: p.Attribute, Summary: p.Summary})
+		}
+		details[p.Summary] = append(details[p.Summary], p.Detail())
+	}
+	var diags diag.Diagnostics
+	for _, p := range merged {
+		detail := joinParagraphs(details[p.Summary]...)
+		p.Summary = named(p.Summary, name)
+		diags.Append(problemDiagnostic(p, kinds, s, detail))
 	}
 	return diags
+}
+
+// named is the summary of a warning about a table.
+func named(summary string, name promotion.TableName) string {
+	return summary + ": " + name.String()
 }
 
 func joinParagraphs(parts ...string) string {

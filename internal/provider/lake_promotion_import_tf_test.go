@@ -122,7 +122,7 @@ import {
 		d.cluster.put(ordersName, &table)
 		d.cluster.script(t, fakeScript{ForgetSpec: true})
 		d.write(t, providerBlock+orders(`table_properties = { a = "1" }`)+importBlock)
-		wantTexts(t, d.ok(t, "plan"), "Argument is taken as it is after an import")
+		wantTexts(t, d.ok(t, "plan"), "table_properties is taken as it is after an import: sales.orders")
 		d.apply(t)
 		d.write(t, providerBlock+orders(`table_properties = { a = "2" }`))
 		d.fails(t, []string{"Argument can't be changed after the table was created"}, "plan")
@@ -159,6 +159,7 @@ func TestTFImportByIdentity(t *testing.T) {
 				ResourceName: "fluss_lake_promotion.orders", ImportState: true,
 				ImportStateKind: resource.ImportBlockWithResourceIdentity,
 			},
+			{Config: providerBlock + orders(`deletion_protection = false`)}, // for the test's own destroy
 		},
 	})
 }

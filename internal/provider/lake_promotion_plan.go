@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/promotion"
-	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
 )
 
 const (
@@ -90,7 +92,13 @@ func (r *lakePromotionResource) ModifyPlan(ctx context.Context, req resource.Mod
 			return
 		}
 	}
-	resp.Diagnostics.Append(r.preview(ctx, specFor(&plan, prior), replaced)...)
+	spec := specFor(&plan, prior)
+	if replaced != nil {
+		// Complete now and gone when the new one is created: not in the way.
+		// Of this half of a replacement Terraform shows errors, but no warnings.
+		spec.OperationID = replaced.ref.OperationID
+	}
+	resp.Diagnostics.Append(r.preview(ctx, spec)...)
 }
 
 // specFor is what Run is asked for: the plan, and the operation that the state
@@ -123,7 +131,7 @@ func (r *lakePromotionResource) planRemoval(ctx context.Context, ref promotion.R
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	err := safego.Do(func() error { return r.data.promoter.CheckRemove(ctx, ref, opts) })
+	err := guard(ctx, func() error { return r.data.promoter.CheckRemove(ctx, ref, opts) })
 	if err == nil {
 		return nil
 	}
@@ -132,12 +140,8 @@ func (r *lakePromotionResource) planRemoval(ctx context.Context, ref promotion.R
 
 // preview fails with one diagnostic for each incompatibility, or warns once with
 // what apply would do.
-func (r *lakePromotionResource) preview(ctx context.Context, spec promotion.Spec, replaced *priorClaim) diag.Diagnostics {
+func (r *lakePromotionResource) preview(ctx context.Context, spec promotion.Spec) diag.Diagnostics {
 	var diags diag.Diagnostics
-	if replaced != nil {
-		// Complete now, gone when the new one is created: not in the way.
-		spec.OperationID = replaced.ref.OperationID
-	}
 	report, err := lookAt(ctx, r.data, spec)
 	if err != nil {
 		return errorDiagnostics("Unable to preview lake promotion", err, promotionAttributes, r.data.secrets, "")
@@ -148,7 +152,7 @@ func (r *lakePromotionResource) preview(ctx context.Context, spec promotion.Spec
 	if diags.HasError() {
 		return diags
 	}
-	diags.AddWarning(summaryPreview, r.data.secrets.clean(previewText(report, spec, replaced)))
+	diags.AddWarning(named(summaryPreview, spec.Name), r.data.secrets.clean(previewText(report, spec)))
 	return diags
 }
 
@@ -158,7 +162,7 @@ func lookAt(ctx context.Context, data *providerData, spec promotion.Spec) (*prom
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	var report *promotion.Report
-	err := safego.Do(func() (err error) {
+	err := guard(ctx, func() (err error) {
 		report, err = data.promoter.Preview(ctx, spec)
 		return err
 	})
@@ -201,13 +205,13 @@ func refuseChanges(prior, plan, config *promotionModel, imported bool) diag.Diag
 		switch {
 		case !changed(was, wanted):
 		case imported && was.IsNull():
-			diags.AddAttributeWarning(path.Root(attribute), "Argument is taken as it is after an import", fmt.Sprintf(
-				"Found: %s = %s for the imported promotion of %s, of which the journal does not tell this argument.\n"+
-					"It is written to the state, compared with nothing, and changes nothing.", attribute, valueText(wanted), prior.name()))
+			diags.AddAttributeWarning(path.Root(attribute), named(attribute+" is taken as it is after an import", prior.name()), fmt.Sprintf(
+				"Found: %s for an imported promotion, of which the journal does not tell this argument.\n"+
+					"It is written to the state, compared with nothing, and changes nothing.", valueText(wanted)))
 		default:
 			diags.AddAttributeError(path.Root(attribute), "Argument can't be changed after the table was created", fmt.Sprintf(
-				"Found: %s is to change from %s to %s; the promotion of %s is at stage %s.\nWhy: %s\nWhat to do: set it back, or %s",
-				attribute, valueText(was), valueText(wanted), prior.name(), prior.stage(), why, fix))
+				"Found: %s is to change %s; the promotion of %s is at stage %s.\nWhy: %s\nWhat to do: set it back, or %s",
+				attribute, changeText(was, wanted), prior.name(), prior.stage(), why, fix))
 		}
 	}
 	const again = "destroy this promotion (the Paimon table and its rows stay) and promote the table again."
@@ -245,9 +249,33 @@ func unfinished(stage promotion.Stage) bool {
 	return stage != promotion.StageEnabled && stage != promotion.StageDisabled
 }
 
+// valueText is a value for a message. Of a map it tells the keys only: property
+// values may be secret, and a provider is not told which are.
 func valueText(v attr.Value) string {
 	if v.IsNull() {
 		return "unset"
 	}
+	if m, ok := v.(types.Map); ok {
+		return fmt.Sprintf("values for %s", quoteList(slices.Sorted(maps.Keys(m.Elements()))))
+	}
 	return v.String()
+}
+
+// changeText says how a value is to change; of a map, which keys.
+func changeText(was, wanted attr.Value) string {
+	from, fromMap := was.(types.Map)
+	to, toMap := wanted.(types.Map)
+	if !fromMap || !toMap {
+		return fmt.Sprintf("from %s to %s", valueText(was), valueText(wanted))
+	}
+	keys := map[string]bool{}
+	for _, pair := range [][2]types.Map{{from, to}, {to, from}} {
+		other := pair[1].Elements()
+		for key, value := range pair[0].Elements() {
+			if o, ok := other[key]; !ok || !o.Equal(value) {
+				keys[key] = true
+			}
+		}
+	}
+	return "for " + quoteList(slices.Sorted(maps.Keys(keys)))
 }

@@ -23,9 +23,9 @@ func TestTFPreview(t *testing.T) {
 			}},
 		})
 		out := d.ok(t, "plan")
-		wantTexts(t, out, "Lake promotion preview", "snapshot 7, schema 2", "at most 1000 rows, 5.0 MiB in 8 files, 4 buckets",
+		wantTexts(t, out, "Lake promotion preview", "snapshot 7, schema 2", "at most 1000 rows, 5.0 MiB in 8 files; buckets: 4",
 			"1 of 2. NOT initialized", "dt=2026-11-28", "option bucket-key: unset -> id", "Note: Partitions expire in the lake",
-			"stop everything that writes", "1 to add")
+			"stop writers, compaction jobs", "1 to add")
 		if n := strings.Count(out, "Lake promotion preview"); n != 1 {
 			t.Errorf("%d summaries, want 1", n)
 		}
@@ -240,8 +240,8 @@ func TestTFDestroy(t *testing.T) {
 
 	d.write(t, providerBlock+orders(`deletion_protection = false`))
 	d.apply(t)
-	out := d.apply(t, "-replace=fluss_lake_promotion.orders")
-	wantTexts(t, out, "is removed first, then the table is promoted again", "1 added, 0 changed, 1 destroyed")
+	wantTexts(t, d.ok(t, "plan", "-replace=fluss_lake_promotion.orders"), "1 to add, 0 to change, 1 to destroy")
+	wantTexts(t, d.apply(t, "-replace=fluss_lake_promotion.orders"), "1 added, 0 changed, 1 destroyed")
 	if n := d.cluster.count("start sales.orders"); n != 2 {
 		t.Errorf("%d operations were started, want 2", n)
 	}

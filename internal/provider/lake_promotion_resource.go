@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/promotion"
-	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
 )
 
 var (
@@ -118,7 +117,7 @@ func (r *lakePromotionResource) Read(ctx context.Context, req resource.ReadReque
 	readCtx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	var obs *promotion.Observation
-	err := safego.Do(func() (err error) {
+	err := guard(ctx, func() (err error) {
 		obs, err = r.data.promoter.Observe(readCtx, state.ref())
 		return err
 	})
@@ -130,10 +129,10 @@ func (r *lakePromotionResource) Read(ctx context.Context, req resource.ReadReque
 			fmt.Sprintf("The state of %s is kept as it was.", state.name()))...)
 		return
 	}
-	resp.Diagnostics.Append(warningDiagnostics(obs.Warnings, promotionAttributes, r.data.secrets)...)
+	resp.Diagnostics.Append(warningDiagnostics(obs.Warnings, state.name(), promotionAttributes, r.data.secrets)...)
 	if obs.Gone {
-		resp.Diagnostics.AddWarning("Lake promotion is gone", r.data.secrets.clean(joinParagraphs(
-			sentence(obs.GoneReason), fmt.Sprintf("%s is removed from the state.", state.name()))))
+		resp.Diagnostics.AddWarning(named("Lake promotion is gone", state.name()), r.data.secrets.clean(joinParagraphs(
+			sentence(obs.GoneReason), "It is removed from the state.")))
 		resp.State.RemoveResource(ctx)
 		return
 	}
@@ -171,7 +170,7 @@ func (r *lakePromotionResource) Delete(ctx context.Context, req resource.DeleteR
 	ctx = r.data.secrets.context(ctx)
 	removeCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := safego.Do(func() error {
+	err := guard(ctx, func() error {
 		return r.data.promoter.Remove(removeCtx, state.ref(), state.removeOptions())
 	})
 	if err == nil {

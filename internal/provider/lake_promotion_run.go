@@ -45,13 +45,13 @@ func (r *lakePromotionResource) run(ctx context.Context, plan, prior *promotionM
 	runCtx, cancel := context.WithTimeout(ctx, limit.duration)
 	defer cancel()
 	var o outcome
-	o.err = safego.Do(func() (err error) {
+	o.err = guard(ctx, func() (err error) {
 		o.result, o.warnings, err = r.data.promoter.Run(runCtx, specFor(plan, prior), progressLog(ctx, name))
 		return err
 	})
 	o.interrupted = ctx.Err() != nil
 	o.timedOut = !o.interrupted && errors.Is(runCtx.Err(), context.DeadlineExceeded)
-	diags.Append(warningDiagnostics(o.warnings, promotionAttributes, r.data.secrets)...)
+	diags.Append(warningDiagnostics(o.warnings, name, promotionAttributes, r.data.secrets)...)
 	state, more := o.conclude(plan, prior, limit, r.data.secrets)
 	diags.Append(more...)
 	return state, diags
@@ -86,9 +86,9 @@ func (o outcome) conclude(plan, prior *promotionModel, limit timeLimit, s secret
 			return stateAfter(plan, prior, o.result), nil
 		}
 	} else if o.interrupted && o.result.Touched && o.result.Stage != promotion.StageFailed {
-		diags.AddWarning("Lake promotion interrupted", s.clean(joinParagraphs(
-			fmt.Sprintf("%s was interrupted at stage %s. What was reached is saved; the next terraform apply goes on from there.",
-				plan.name(), stageText(o.result.Stage)),
+		diags.AddWarning(named("Lake promotion interrupted", plan.name()), s.clean(joinParagraphs(
+			fmt.Sprintf("It was interrupted at stage %s. What was reached is saved; the next terraform apply goes on from there.",
+				stageText(o.result.Stage)),
 			sentence(err.Error()))))
 		return stateAfter(plan, prior, o.result), diags
 	}
@@ -148,7 +148,7 @@ func (o outcome) howToGoOn(name promotion.TableName, prior *promotionModel) stri
 	if !o.result.Touched && o.result.OperationID == "" {
 		var panicked *safego.PanicError
 		if !errors.As(o.err, &panicked) {
-			return "Nothing was changed."
+			return "Neither the Paimon table nor a Fluss table was changed."
 		}
 	}
 	where := "An operation may have begun"

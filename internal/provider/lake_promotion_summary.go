@@ -11,7 +11,7 @@ import (
 const listed = 12
 
 // previewText tells what apply would do.
-func previewText(report *promotion.Report, spec promotion.Spec, replaced *priorClaim) string {
+func previewText(report *promotion.Report, spec promotion.Spec) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
 		fmt.Fprintf(&b, format+"\n", args...)
@@ -22,7 +22,7 @@ func previewText(report *promotion.Report, spec promotion.Spec, replaced *priorC
 	} else {
 		line("Source now: snapshot %d, schema %d. Apply takes the newest%s.", *report.SnapshotID, report.SchemaID, pinText(spec))
 	}
-	for _, text := range []string{loadText(report), partitionsText(report), existingText(report, replaced), changesText(report, spec)} {
+	for _, text := range []string{loadText(report), partitionsText(report), existingText(report), changesText(report, spec)} {
 		if text != "" {
 			line("%s", text)
 		}
@@ -33,7 +33,7 @@ func previewText(report *promotion.Report, spec promotion.Spec, replaced *priorC
 	for _, p := range report.Warnings() {
 		line("Note: %s", strings.ReplaceAll(p.Error(), "\n", "\n  "))
 	}
-	line("Before applying stop everything that writes to the Paimon table: writers, compaction jobs and other maintenance.")
+	line("While it is promoted nothing else may write to the Paimon table: stop writers, compaction jobs and other maintenance.")
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -52,7 +52,7 @@ func loadText(report *promotion.Report) string {
 		return fmt.Sprintf("To load: nothing. It is a log table; its %d rows stay in the lake (%s in %d files).",
 			report.Records, byteText(report.Bytes), report.Files)
 	}
-	return fmt.Sprintf("To load: at most %d rows, %s in %d files, %d buckets.",
+	return fmt.Sprintf("To load: at most %d rows, %s in %d files; buckets: %d.",
 		report.Records, byteText(report.Bytes), report.Files, report.Buckets)
 }
 
@@ -75,11 +75,7 @@ func partitionsText(report *promotion.Report) string {
 		len(report.Partitions)-len(out), len(report.Partitions), names(out))
 }
 
-func existingText(report *promotion.Report, replaced *priorClaim) string {
-	if replaced != nil {
-		return fmt.Sprintf("Replacement: the present promotion (operation %s) is removed first, then the table is promoted again.",
-			replaced.ref.OperationID)
-	}
+func existingText(report *promotion.Report) string {
 	if e := report.Existing; e != nil {
 		return fmt.Sprintf("Fluss already holds operation %s at stage %s. Apply would: %s.", e.OperationID, stageText(e.Stage), e.Plan)
 	}

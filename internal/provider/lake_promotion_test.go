@@ -98,7 +98,7 @@ func TestOutcomes(t *testing.T) {
 		{"done although interrupted", outcome{result: enabled, interrupted: true}, nil, diag.SeverityInvalid, "enabled", ""},
 		{"interrupted", outcome{result: loading, err: context.Canceled, interrupted: true}, nil, diag.SeverityWarning, "loading", "interrupted at stage loading"},
 		{"interrupted, stage unknown", outcome{result: unknown, err: context.Canceled, interrupted: true}, nil, diag.SeverityWarning, "", "stage unknown"},
-		{"interrupted before anything", outcome{err: context.Canceled, interrupted: true}, nil, diag.SeverityError, "none", "Nothing was changed."},
+		{"interrupted before anything", outcome{err: context.Canceled, interrupted: true}, nil, diag.SeverityError, "none", "Neither the Paimon table"},
 		{"interrupted and failed", outcome{result: failed, err: broken, interrupted: true}, nil, diag.SeverityError, "none", "terraform import fluss_lake_promotion.NAME sales.orders"},
 		{"time limit", outcome{result: loading, err: context.DeadlineExceeded, timedOut: true}, nil, diag.SeverityError, "none", "raise timeouts.create"},
 		{"failed", outcome{result: loading, err: broken}, nil, diag.SeverityError, "none", "Operation op stands at stage loading"},
@@ -199,6 +199,18 @@ func TestErrorDiagnostics(t *testing.T) {
 	soft := errorDiagnostics("Unable", promotion.Problems{{Severity: promotion.SeverityWarning, Summary: "Soft"}}, promotionAttributes, nil, "")
 	if !soft.HasError() {
 		t.Errorf("no error:\n%s", texts(soft))
+	}
+}
+
+func TestWarningDiagnostics(t *testing.T) {
+	diags := warningDiagnostics(promotion.Problems{
+		{Severity: promotion.SeverityError, Attribute: []string{"table"}, Summary: "Foreign commit", Found: "snapshot 8"},
+		{Severity: promotion.SeverityWarning, Summary: "Column is gone", Found: "secret"},
+		{Severity: promotion.SeverityWarning, Attribute: []string{"table"}, Summary: "Foreign commit", Found: "snapshot 9"},
+	}, ordersName, promotionAttributes, secrets{"secret"})
+	const want = "table: Foreign commit: sales.orders: Found: snapshot 8\n\nFound: snapshot 9\nColumn is gone: sales.orders: Found: ***\n"
+	if got := texts(diags); got != want || diags.HasError() {
+		t.Errorf("diagnostics:\n%s", got)
 	}
 }
 
@@ -311,7 +323,7 @@ func TestPreviewText(t *testing.T) {
 		{parts, promotion.Spec{}, "0 of 20. NOT initialized, keep lookups and writes through Fluss off them: dt=0/hr=1, dt=1/hr=1"},
 		{parts, promotion.Spec{}, "and 8 more"},
 	} {
-		if text := previewText(c.report, c.spec, nil); !strings.Contains(text, c.want) {
+		if text := previewText(c.report, c.spec); !strings.Contains(text, c.want) {
 			t.Errorf("preview lacks %q:\n%s", c.want, text)
 		}
 	}

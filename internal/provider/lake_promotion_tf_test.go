@@ -53,7 +53,7 @@ func TestTFInterruptedOnceResumes(t *testing.T) {
 			if code != 1 {
 				t.Errorf("exit code %d, want 1\n%s", code, out)
 			}
-			wantTexts(t, out, "Lake promotion interrupted", "at stage loading", "the next terraform apply goes on")
+			wantTexts(t, out, "Lake promotion interrupted: sales.orders", "at stage loading", "the next terraform apply goes on")
 			if n := d.cluster.count("stopped sales.orders"); n != 1 {
 				t.Errorf("the run wound down %d times, want 1", n)
 			}
@@ -107,7 +107,7 @@ func TestTFRefusedBeforeAnythingWasDone(t *testing.T) {
 	d.write(t, providerBlock+ordersBlock)
 	d.cluster.script(t, fakeScript{Run: "refuse"})
 	out := d.fails(t, []string{
-		"Source can't be promoted", "merge-engine=aggregation", `table = "orders"`, "Nothing was changed",
+		"Source can't be promoted", "merge-engine=aggregation", `table = "orders"`, "Neither the Paimon table nor a Fluss table was changed",
 	}, "apply", "-auto-approve")
 	if strings.Contains(out, "terraform import") {
 		t.Errorf("an import line without an operation:\n%s", out)

@@ -2,12 +2,15 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-log/tflog"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/promotion"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
 )
 
 // Promoter is what the resources and data sources need of the promotion
@@ -75,6 +78,17 @@ func fromProviderData(v any, diags *diag.Diagnostics) *providerData {
 		return nil
 	}
 	return data
+}
+
+// guard calls a Promoter so that a panic in it becomes an error, with the place
+// of the panic in the log.
+func guard(ctx context.Context, call func() error) error {
+	err := safego.Do(call)
+	var panicked *safego.PanicError
+	if errors.As(err, &panicked) {
+		tflog.Trace(ctx, "panic", map[string]any{"value": fmt.Sprint(panicked.Value), "stack": string(panicked.Stack)})
+	}
+	return err
 }
 
 // running keeps two resources of one process from working on one table at a

@@ -8,6 +8,8 @@ import asyncio
 from common import read, run, show
 from flussio import connect, path, trees
 
+LANES = 128
+
 
 async def lookup(args):
     conn = await connect(args)
@@ -18,17 +20,25 @@ async def lookup(args):
         builder = table.new_lookup()
         if args.get("by"):
             builder = builder.lookup_by(args["by"])
-        lookuper = builder.create_lookuper()
 
-        async def one(key):
+        async def one(lookuper, key):
             found = await lookuper.lookup({n: read(v, by_name[n], False) for n, v in key.items()})
             if args.get("by"):
                 return [{n: show(r[n], t) for n, t in types} for r in found]
             return None if found is None else {n: show(found[n], t) for n, t in types}
 
-        out, keys = [], args["keys"]
-        for at in range(0, len(keys), 500):
-            out += await asyncio.gather(*(one(k) for k in keys[at:at + 500]))
+        # A lookuper answers one key at a time and waits 100 ms for company, which
+        # only other lookupers can give.
+        keys = args["keys"]
+        out = [None] * len(keys)
+        lanes = min(LANES, len(keys))
+
+        async def lane(first):
+            lookuper = builder.create_lookuper()
+            for at in range(first, len(keys), lanes):
+                out[at] = await one(lookuper, keys[at])
+
+        await asyncio.gather(*(lane(i) for i in range(lanes)))
         return {"rows": out}
     finally:
         await conn.close()

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -63,12 +64,7 @@ func (a artifact) paths() []string {
 }
 
 func (a artifact) in(folder string) bool {
-	for _, f := range a.folders {
-		if f == folder {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(a.folders, folder)
 }
 
 // parseArtifacts reads the format described at the head of artifacts.txt: the

@@ -1,27 +1,15 @@
 package stack
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"time"
 )
 
 const (
 	jobManagerMain  = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 	taskManagerMain = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
 	gatewayMain     = "org.apache.flink.table.gateway.SqlGateway"
-	clientMain      = "org.apache.flink.client.cli.CliFrontend"
-	tieringClient   = "tiering-submit"
-
-	// pollTables is how often the tiering service asks for tables to tier.
-	pollTables = "--fluss.tiering.poll.table.interval"
 )
 
 // flinkModules are the parts of the JDK Flink reaches into.
@@ -68,8 +56,7 @@ func (s *Stack) startFlink(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tm, err := s.launchFlink(taskManager, taskManagerHeap,
-		[]string{"-XX:MaxDirectMemorySize=" + taskManagerDirect, "-XX:MaxMetaspaceSize=320m"}, taskManagerMain, "--configDir", s.flinkConf())
+	tm, err := s.launchTaskManager()
 	if err != nil {
 		return err
 	}
@@ -84,6 +71,11 @@ func (s *Stack) startFlink(ctx context.Context) error {
 		}
 	}
 	return s.taskManagerReady(ctx, tm)
+}
+
+func (s *Stack) launchTaskManager() (*Process, error) {
+	flags := []string{"-XX:MaxDirectMemorySize=" + taskManagerDirect, "-XX:MaxMetaspaceSize=320m"}
+	return s.launchFlink(taskManager, taskManagerHeap, flags, taskManagerMain, "--configDir", s.flinkConf())
 }
 
 func (s *Stack) taskManagerReady(ctx context.Context, tm *Process) error {
@@ -114,8 +106,11 @@ func (s *Stack) startGateway(ctx context.Context) error {
 
 // StartFlink adds Flink, and the SQL gateway if withGateway, to a running stack.
 func (s *Stack) StartFlink(ctx context.Context, withGateway bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	st := s.st
 	if st.Options.Libs == "" {
 		if _, err := Fetch(ctx, true, s.logf); err != nil {
@@ -142,8 +137,11 @@ func (s *Stack) StartFlink(ctx context.Context, withGateway bool) error {
 
 // StopFlink ends Flink's processes, and with them the tiering service.
 func (s *Stack) StopFlink(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	var list []*Process
 	for _, name := range []string{sqlGateway, taskManager, jobManager} {
 		if p := s.st.process(name); p != nil {
@@ -162,207 +160,27 @@ func (s *Stack) StopFlink(ctx context.Context) error {
 	return s.st.write()
 }
 
-// StopTaskManager ends Flink's task manager; the jobs it runs fail or restart.
-func (s *Stack) StopTaskManager(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// KillTaskManager ends Flink's task manager at once; the jobs it runs fail or
+// restart.
+func (s *Stack) KillTaskManager(ctx context.Context) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	return s.kill(ctx, taskManager)
 }
 
 // StartTaskManager starts the task manager again.
 func (s *Stack) StartTaskManager(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p, err := s.launchFlink(taskManager, taskManagerHeap,
-		[]string{"-XX:MaxDirectMemorySize=" + taskManagerDirect, "-XX:MaxMetaspaceSize=320m"}, taskManagerMain, "--configDir", s.flinkConf())
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p, err := s.launchTaskManager()
 	if err != nil {
 		return err
 	}
 	return s.taskManagerReady(ctx, p)
-}
-
-// StartTiering submits Fluss's tiering service to Flink and returns when its
-// job is running.
-func (s *Stack) StartTiering(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.startTiering(ctx)
-}
-
-var jobSubmitted = regexp.MustCompile(`JobID ([0-9a-f]{32})`)
-
-func (s *Stack) startTiering(ctx context.Context) error {
-	if s.FlinkRest == "" {
-		return fmt.Errorf("stack: tiering needs Flink; start it first")
-	}
-	if s.st.TieringJob != "" {
-		if job, err := s.job(ctx, s.st.TieringJob); err == nil && !job.ended() {
-			return fmt.Errorf("stack: the tiering service is %s as job %s", job.State, s.st.TieringJob)
-		}
-	}
-	jar, err := filepath.Glob(filepath.Join(s.st.Libs, "flink", "fluss-flink-tiering-*.jar"))
-	if err != nil || len(jar) != 1 {
-		return fmt.Errorf("stack: tiering: %d files fluss-flink-tiering-*.jar in %s, 1 required", len(jar), filepath.Join(s.st.Libs, "flink"))
-	}
-	extra := s.st.Options.TieringArgs
-	if !slices.Contains(extra, pollTables) {
-		// The released default, 30 s, would be most of a test's time.
-		extra = append([]string{pollTables, "2s"}, extra...)
-	}
-	args := append([]string{
-		"run", "-d", jar[0],
-		"--fluss.bootstrap.servers", s.Bootstrap,
-		"--datalake.format", "paimon",
-		"--datalake.paimon.metastore", "filesystem",
-		"--datalake.paimon.warehouse", s.Warehouse,
-	}, extra...)
-	p, err := s.launchFlink(tieringClient, "256m", nil, clientMain, args...)
-	if err != nil {
-		return err
-	}
-	// The client is a process of seconds: its end is awaited, then the job's start.
-	limit, cancel := context.WithTimeout(ctx, s.st.Options.StartTimeout)
-	defer cancel()
-	began := time.Now()
-	for p.alive() {
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-limit.Done():
-			return fmt.Errorf("stack: submit the tiering service: %w; the last lines of %s:\n%s", limit.Err(), p.Log, tailFile(p.Log, 25))
-		}
-	}
-	if err := s.st.forget(tieringClient); err != nil {
-		return err
-	}
-	text := []byte(tailFile(p.Log, 200))
-	found := jobSubmitted.FindAllSubmatch(text, -1)
-	if found == nil {
-		return fmt.Errorf("stack: the tiering service was not submitted; the last lines of %s:\n%s", p.Log, lastLines(text, 25))
-	}
-	id := string(found[len(found)-1][1])
-	s.st.TieringJob = id
-	if err := s.st.write(); err != nil {
-		return err
-	}
-	for {
-		job, err := s.job(limit, id)
-		if err == nil && job.State == "RUNNING" && job.Tasks.Running == job.Tasks.Total {
-			s.logf("tiering: job %s runs after %.1f s", id, time.Since(began).Seconds())
-			return nil
-		}
-		if err == nil && job.ended() {
-			return fmt.Errorf("stack: the tiering job %s is %s; see %s", id, job.State, filepath.Join(s.Dir, "logs", taskManager+".log"))
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-limit.Done():
-			return fmt.Errorf("stack: the tiering job %s is %q: %w (%w)", id, job.State, limit.Err(), err)
-		}
-	}
-}
-
-// StopTiering cancels the tiering job and returns when it has ended.
-func (s *Stack) StopTiering(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	id := s.st.TieringJob
-	if id == "" {
-		return fmt.Errorf("stack: the tiering service was not started")
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.st.Options.StopGrace+10*time.Second)
-	defer cancel()
-	if err := doJSON(ctx, http.MethodPatch, s.FlinkRest+"/jobs/"+id+"?mode=cancel", nil, nil); err != nil {
-		return err
-	}
-	for {
-		job, err := s.job(ctx, id)
-		if err == nil && job.ended() {
-			s.st.TieringJob = ""
-			return s.st.write()
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("stack: stop tiering: job %s is %q: %w (%w)", id, job.State, ctx.Err(), err)
-		}
-	}
-}
-
-// TieringState is the Flink state of the tiering job: RUNNING, FAILED, …
-func (s *Stack) TieringState(ctx context.Context) (string, error) {
-	s.mu.Lock()
-	id := s.st.TieringJob
-	s.mu.Unlock()
-	job, err := s.job(ctx, id)
-	return job.State, err
-}
-
-// flinkJob is one entry of Flink's /jobs/overview.
-type flinkJob struct {
-	ID    string `json:"jid"`
-	Name  string `json:"name"`
-	State string `json:"state"`
-	Tasks struct {
-		Total   int `json:"total"`
-		Running int `json:"running"`
-	} `json:"tasks"`
-}
-
-func (j flinkJob) ended() bool {
-	return j.State == "FAILED" || j.State == "FINISHED" || j.State == "CANCELED"
-}
-
-func (s *Stack) job(ctx context.Context, id string) (flinkJob, error) {
-	var all struct {
-		Jobs []flinkJob `json:"jobs"`
-	}
-	if err := getJSON(ctx, s.FlinkRest+"/jobs/overview", &all); err != nil {
-		return flinkJob{}, err
-	}
-	for _, j := range all.Jobs {
-		if j.ID == id {
-			return j, nil
-		}
-	}
-	return flinkJob{}, fmt.Errorf("stack: Flink knows no job %q", id)
-}
-
-func getJSON(ctx context.Context, url string, into any) error {
-	return doJSON(ctx, http.MethodGet, url, nil, into)
-}
-
-// doJSON asks a REST service; into may be nil.
-func doJSON(ctx context.Context, method, url string, body, into any) error {
-	var in io.Reader
-	if body != nil {
-		data, err := json.Marshal(body)
-		if err != nil {
-			return fmt.Errorf("stack: %s %s: %w", method, url, err)
-		}
-		in = bytes.NewReader(data)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, url, in)
-	if err != nil {
-		return fmt.Errorf("stack: %w", err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("stack: %w", err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return fmt.Errorf("stack: %s %s: %w", method, url, err)
-	}
-	if resp.StatusCode >= 300 {
-		return fmt.Errorf("stack: %s %s: %s: %s", method, url, resp.Status, lastLines(data, 5))
-	}
-	if into == nil {
-		return nil
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("stack: %s %s: %w", method, url, err)
-	}
-	return nil
 }

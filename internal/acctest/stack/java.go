@@ -25,7 +25,7 @@ type Java struct {
 // FindJava is the java of $JAVA_HOME, else the one on PATH. The error says what
 // was found and what is required.
 func FindJava(ctx context.Context) (Java, error) {
-	path, from := "", ""
+	var path, from string
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		path, from = filepath.Join(home, "bin", "java"), "JAVA_HOME="+home
 		if _, err := exec.LookPath(path); err != nil {

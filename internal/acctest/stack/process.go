@@ -37,7 +37,7 @@ func (p *Process) signal(sig syscall.Signal) error {
 	if err != nil {
 		return fmt.Errorf("stack: signal %s: %w", p.Name, err)
 	}
-	defer h.Release()
+	defer func() { _ = h.Release() }() // cannot fail after FindProcess
 	if !p.alive() {
 		return nil
 	}
@@ -122,7 +122,7 @@ func spawn(s spawnSpec) (*Process, error) {
 		return nil, fmt.Errorf("stack: start %s: it ended at once: %w; its last lines:\n%s", s.name, err, tailFile(s.log, 20))
 	}
 	p.Started = started
-	go cmd.Wait() // reaps it; how it ended is in its log
+	go func() { _ = cmd.Wait() }() // reaps it; how it ended is in its log
 	return p, nil
 }
 

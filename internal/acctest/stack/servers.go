@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -42,7 +43,8 @@ func (s *Stack) launch(name string, env, command []string) (*Process, error) {
 		env:     env,
 		dir:     s.st.Options.Dir,
 		log:     filepath.Join(s.st.Options.Dir, "logs", name+".log"),
-		parent:  s.st.Options.DieWithParent,
+		// A server that a test restarts must outlive it, if the stack does.
+		parent: s.st.Options.DieWithParent && !s.attached,
 	})
 	if err != nil {
 		return nil, err
@@ -174,22 +176,13 @@ func (s *Stack) tabletReady(ctx context.Context, p *Process, id int) error {
 				if q == nil || !q.alive() {
 					continue
 				}
-				if !contains(known, at) {
+				if !slices.Contains(known, at) {
 					return fmt.Errorf("stack: %s lists the tablet servers %v, %s is not among them yet", a, known, at)
 				}
 			}
 		}
 		return nil
 	})
-}
-
-func contains(list []string, want string) bool {
-	for _, v := range list {
-		if v == want {
-			return true
-		}
-	}
-	return false
 }
 
 // stopNamed ends one process with a first signal and, after the grace, SIGKILL.
@@ -213,8 +206,11 @@ func (s *Stack) checkTablet(id int) error {
 
 // StartTablet starts a stopped tablet server on its old port and data.
 func (s *Stack) StartTablet(ctx context.Context, id int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := s.checkTablet(id); err != nil {
 		return err
 	}
@@ -227,8 +223,11 @@ func (s *Stack) StartTablet(ctx context.Context, id int) error {
 
 // StopTablet ends a tablet server in good order.
 func (s *Stack) StopTablet(ctx context.Context, id int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	return s.stopNamed(ctx, tabletName(id), s.st.Options.StopGrace)
 }
 
@@ -237,15 +236,21 @@ func (s *Stack) StopTablet(ctx context.Context, id int) error {
 // cannot be started again: 60 s, or what the server property
 // zookeeper.client.session-timeout says.
 func (s *Stack) KillTablet(ctx context.Context, id int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	return s.kill(ctx, tabletName(id))
 }
 
 // KillCoordinator ends the coordinator as a power cut would.
 func (s *Stack) KillCoordinator(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	return s.kill(ctx, coordinator)
 }
 
@@ -262,8 +267,11 @@ func (s *Stack) kill(ctx context.Context, name string) error {
 
 // StartCoordinator starts the stopped coordinator on its old port.
 func (s *Stack) StartCoordinator(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	p, err := s.launchCoordinator()
 	if err != nil {
 		return err
@@ -273,8 +281,11 @@ func (s *Stack) StartCoordinator(ctx context.Context) error {
 
 // StopCoordinator ends the coordinator in good order.
 func (s *Stack) StopCoordinator(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	return s.stopNamed(ctx, coordinator, s.st.Options.StopGrace)
 }
 
@@ -292,8 +303,13 @@ func (s *Stack) PauseZooKeeper() error { return s.Pause(zookeeper) }
 func (s *Stack) ResumeZooKeeper() error { return s.Resume(zookeeper) }
 
 func (s *Stack) signalNamed(name string, sig syscall.Signal) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	p := s.st.process(name)
 	if p == nil || !p.alive() {
 		return fmt.Errorf("stack: %s is not running", name)

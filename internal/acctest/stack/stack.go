@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -39,9 +40,10 @@ type Stack struct {
 	GatewayURL    string   // URL of the SQL gateway, or empty
 
 	mu        sync.Mutex
-	st        *state
+	st        *state // as last read from, or written to, the state file
 	logf      func(string, ...any)
-	temporary bool
+	temporary bool // the folder goes with the stack
+	attached  bool // another process started it
 }
 
 // ErrRunning is the error of starting a stack in a folder where one is running.
@@ -152,18 +154,14 @@ func (s *Stack) choosePorts(old *state) error {
 	return nil
 }
 
-// expose fills in the exported fields and the addresses of the state.
+// expose fills in the addresses of the state and the exported fields. A field
+// is written only when it changes: its readers hold no lock.
 func (s *Stack) expose() {
 	st := s.st
 	st.Bootstrap = address(st.Ports[coordinator])
-	s.Dir, s.Bootstrap, s.Warehouse = st.Options.Dir, st.Bootstrap, st.Warehouse
-	s.ZooKeeper = address(st.Ports[zookeeper])
-	s.Tablets = nil
-	for id := range st.Options.TabletServers {
-		s.Tablets = append(s.Tablets, address(st.Ports[tabletName(id)]))
-	}
+	sasl := ""
 	if len(st.Options.Users) > 0 {
-		s.SASLBootstrap = address(st.Ports[coordinator+saslPort])
+		sasl = address(st.Ports[coordinator+saslPort])
 	}
 	if st.Options.Flink {
 		st.FlinkRest = "http://" + address(st.Ports[flinkRest])
@@ -171,7 +169,21 @@ func (s *Stack) expose() {
 	if st.Options.SQLGateway {
 		st.GatewayURL = "http://" + address(st.Ports[sqlGateway])
 	}
-	s.FlinkRest, s.GatewayURL = st.FlinkRest, st.GatewayURL
+	for field, value := range map[*string]string{
+		&s.Dir: st.Options.Dir, &s.Bootstrap: st.Bootstrap, &s.Warehouse: st.Warehouse, &s.SASLBootstrap: sasl,
+		&s.ZooKeeper: address(st.Ports[zookeeper]), &s.FlinkRest: st.FlinkRest, &s.GatewayURL: st.GatewayURL,
+	} {
+		if *field != value {
+			*field = value
+		}
+	}
+	var tablets []string
+	for id := range st.Options.TabletServers {
+		tablets = append(tablets, address(st.Ports[tabletName(id)]))
+	}
+	if !slices.Equal(s.Tablets, tablets) {
+		s.Tablets = tablets
+	}
 }
 
 // Attach takes hold of the stack that was started in dir, by this process or
@@ -191,14 +203,50 @@ func Attach(dir string, logf func(string, ...any)) (*Stack, error) {
 	if logf == nil {
 		logf = func(string, ...any) {}
 	}
-	s := &Stack{st: st, logf: logf}
+	s := &Stack{st: st, logf: logf, attached: true}
 	s.expose()
 	return s, nil
 }
 
-func (s *Stack) startAll(ctx context.Context) error {
+// lock makes this the only process that acts on the stack, with the newest
+// state: a test may restart a server of a stack that its launcher will stop.
+func (s *Stack) lock(ctx context.Context) (func(), error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	unlock, err := lockFile(ctx, filepath.Join(s.Dir, ".lock"))
+	if errors.Is(err, os.ErrNotExist) { // the folder was removed
+		return s.mu.Unlock, nil
+	}
+	if err != nil {
+		s.mu.Unlock()
+		return nil, fmt.Errorf("stack: lock %s: %w", s.Dir, err)
+	}
+	if err := s.reload(); err != nil {
+		unlock()
+		s.mu.Unlock()
+		return nil, err
+	}
+	return func() { unlock(); s.mu.Unlock() }, nil
+}
+
+func (s *Stack) reload() error {
+	st, err := readState(s.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.st = st
+	s.expose()
+	return nil
+}
+
+func (s *Stack) startAll(ctx context.Context) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	began := time.Now()
 	if err := s.startFluss(ctx); err != nil {
 		return err
@@ -224,8 +272,11 @@ func (s *Stack) startAll(ctx context.Context) error {
 // goes too, there is nothing to put in order and they are killed. When ctx
 // ends, what is left is killed.
 func (s *Stack) Stop(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	began := time.Now()
 	running := s.st.running()
 	phases := make([][]*Process, 3)
@@ -267,6 +318,9 @@ func (s *Stack) Stop(ctx context.Context) error {
 // stop the stack first and then exit with status 130; off undoes that. Tests
 // call it after Start, which a context of signal.NotifyContext ends early.
 func (s *Stack) StopOnSignal() (off func()) {
+	s.mu.Lock()
+	grace := s.st.Options.StopGrace
+	s.mu.Unlock()
 	got, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(got, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -276,7 +330,7 @@ func (s *Stack) StopOnSignal() (off func()) {
 		case sig := <-got:
 			fmt.Fprintf(os.Stderr, "stack: %s: stopping the servers of %s\n", sig, s.Dir)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 2*s.st.Options.StopGrace)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*grace)
 		defer cancel()
 		if err := s.Stop(ctx); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -321,6 +375,9 @@ type ProcessStatus struct {
 func (s *Stack) Status() []ProcessStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.reload(); err != nil {
+		s.logf("%v", err) // what is known stays
+	}
 	var out []ProcessStatus
 	for _, p := range s.st.Processes {
 		port := s.st.Ports[p.Name]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -137,6 +138,11 @@ func TestServers(t *testing.T) {
 		t.Errorf("a wrong password: %v", err)
 	}
 
+	// What another holder restarts is ended by the first one all the same.
+	held, err := stack.Attach(s.Dir, t.Logf)
+	check(t, "attach", err)
+	check(t, "stop tablet server 2", held.StopTablet(ctx, 2))
+	check(t, "start tablet server 2", held.StartTablet(ctx, 2))
 	check(t, "stop", s.Stop(ctx))
 	if left := commands(t, s.Dir); len(left) > 0 {
 		t.Errorf("still running: %v", left)
@@ -209,6 +215,48 @@ func TestFailedStartCleansUp(t *testing.T) {
 		t.Errorf("still running: %v", left)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestInterruptHelper is not a test of its own: it is run as the test process
+// that gets a Ctrl-C.
+func TestInterruptHelper(t *testing.T) {
+	path := os.Getenv("STACK_INTERRUPT_HELPER")
+	if path == "" {
+		return
+	}
+	s := start(context.Background(), t, options(t))
+	s.StopOnSignal()
+	if err := os.WriteFile(path, []byte(s.Dir), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	select {}
+}
+
+func TestInterrupt(t *testing.T) {
+	ctx := real(t, 5*time.Minute)
+	temp := t.TempDir()
+	path := filepath.Join(t.TempDir(), "dir")
+	child := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestInterruptHelper$")
+	child.Env = append(os.Environ(), "STACK_INTERRUPT_HELPER="+path, "TMPDIR="+temp)
+	check(t, "start the test process", child.Start())
+	until(ctx, t, "a stack", func() (bool, error) {
+		data, err := os.ReadFile(path)
+		return len(data) > 0, err
+	})
+	if n := len(commands(t, temp)); n != 3 {
+		t.Errorf("%d servers run, 3 expected", n)
+	}
+	check(t, "interrupt", child.Process.Signal(os.Interrupt))
+	var ended *exec.ExitError
+	if err := child.Wait(); !errors.As(err, &ended) || ended.ExitCode() != 130 {
+		t.Errorf("the test process: %v, want exit status 130", err)
+	}
+	if left := commands(t, temp); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+	if left, err := filepath.Glob(filepath.Join(temp, "fluss-stack-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

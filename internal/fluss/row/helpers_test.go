@@ -162,8 +162,8 @@ func (p *textParser) value(t *testing.T, typ DataType) any {
 	if p.take("null") {
 		return nil
 	}
-	switch {
-	case typ.Kind == Array:
+	switch typ.Kind {
+	case Array:
 		p.take("[")
 		list := []any{}
 		for !p.take("]") {
@@ -171,7 +171,7 @@ func (p *textParser) value(t *testing.T, typ DataType) any {
 			p.take(",")
 		}
 		return list
-	case typ.Kind == Row:
+	case Row:
 		p.take("(")
 		var fields []any
 		for _, f := range typ.Fields {
@@ -180,7 +180,7 @@ func (p *textParser) value(t *testing.T, typ DataType) any {
 		}
 		p.take(")")
 		return fields
-	case typ.Kind == Map:
+	case Map:
 		p.take("{")
 		m := MapValue{}
 		for !p.take("}") {

@@ -33,6 +33,7 @@ const (
 	AlterTable               Key = 1044
 	DescribeClusterConfigs   Key = 1045
 	PrepareLakeTableSnapshot Key = 1052
+	ReleaseKvSnapshotLease   Key = 1057
 	GetTableStats            Key = 1059
 	ScanKV                   Key = 1061
 	GetClusterHealth         Key = 1062
@@ -127,7 +128,7 @@ var apis = map[Key]api{
 	1054: {"GET_PRODUCER_OFFSETS", [3]int16{0, 0, 0}, notSpoken},
 	1055: {"DELETE_PRODUCER_OFFSETS", [3]int16{0, 0, 0}, notSpoken},
 	1056: {"ACQUIRE_KV_SNAPSHOT_LEASE", [3]int16{0, 0, 0}, notSpoken},
-	1057: {"RELEASE_KV_SNAPSHOT_LEASE", [3]int16{0, 0, 0}, notSpoken},
+	1057: {"RELEASE_KV_SNAPSHOT_LEASE", [3]int16{0, 0, 0}, 0},
 	1058: {"DROP_KV_SNAPSHOT_LEASE", [3]int16{0, 0, 0}, notSpoken},
 	1059: {"GET_TABLE_STATS", [3]int16{0, 0, 0}, 0},
 	1060: {"ALTER_DATABASE", [3]int16{-1, 0, 0}, notSpoken},

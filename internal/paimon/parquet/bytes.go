@@ -9,8 +9,9 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// maxBatchBytes bounds the bytes of one vector; its offsets are 32 bits.
-const maxBatchBytes = 1 << 30
+// maxBatchBytes bounds the bytes of one vector; its offsets are 32 bits. It is
+// changed by tests only.
+var maxBatchBytes = 1 << 30
 
 // bytesSink fills a vector.Bytes.
 type bytesSink struct {
@@ -238,5 +239,5 @@ func short(want, have int) error {
 // errBatchSize makes the Reader try again with fewer rows.
 var (
 	errBatchSize  = errors.New("one batch of rows is too large")
-	errBatchBytes = unsupportedf("%w: more than %d bytes", errBatchSize, maxBatchBytes)
+	errBatchBytes = unsupportedf("%w: more bytes than 32-bit offsets allow", errBatchSize)
 )

@@ -204,7 +204,7 @@ func (p *pages) next() (*dictionaryPage, error) {
 				return nil, corruptf("dictionary page without its header")
 			}
 			d := &h.DictionaryPageHeader.V
-			if d.Encoding != format.Plain && d.Encoding != format.PlainDictionary {
+			if d.Encoding != format.Plain && d.Encoding != format.PlainDictionary { //nolint:staticcheck // old files name it so
 				return nil, unsupportedf("dictionary in encoding %s", d.Encoding)
 			}
 			if d.NumValues < 0 {

@@ -82,7 +82,7 @@ func beginPage(enc format.Encoding, kind format.Type, width int, data []byte, n 
 	switch enc {
 	case format.Plain:
 		return fromPlain, nil
-	case format.RLEDictionary, format.PlainDictionary:
+	case format.RLEDictionary, format.PlainDictionary: //nolint:staticcheck // old files name it so
 		if !hasDict {
 			return 0, corruptf("page of dictionary indexes without a dictionary")
 		}

@@ -4530,6 +4530,120 @@ func (x *DescribeClusterConfigsResponse) GetConfigs() []*ClusterConfig {
 	return nil
 }
 
+// ReleaseKvSnapshotLeaseRequest gives up a lease on buckets. The server first
+// looks the tables up among those it has taken notice of.
+type ReleaseKvSnapshotLeaseRequest struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	LeaseId          *string                `protobuf:"bytes,1,req,name=lease_id,json=leaseId" json:"lease_id,omitempty"`
+	BucketsToRelease []*LeasedBucket        `protobuf:"bytes,2,rep,name=buckets_to_release,json=bucketsToRelease" json:"buckets_to_release,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ReleaseKvSnapshotLeaseRequest) Reset() {
+	*x = ReleaseKvSnapshotLeaseRequest{}
+	mi := &file_fluss_proto_msgTypes[77]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseKvSnapshotLeaseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseKvSnapshotLeaseRequest) ProtoMessage() {}
+
+func (x *ReleaseKvSnapshotLeaseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fluss_proto_msgTypes[77]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseKvSnapshotLeaseRequest.ProtoReflect.Descriptor instead.
+func (*ReleaseKvSnapshotLeaseRequest) Descriptor() ([]byte, []int) {
+	return file_fluss_proto_rawDescGZIP(), []int{77}
+}
+
+func (x *ReleaseKvSnapshotLeaseRequest) GetLeaseId() string {
+	if x != nil && x.LeaseId != nil {
+		return *x.LeaseId
+	}
+	return ""
+}
+
+func (x *ReleaseKvSnapshotLeaseRequest) GetBucketsToRelease() []*LeasedBucket {
+	if x != nil {
+		return x.BucketsToRelease
+	}
+	return nil
+}
+
+type LeasedBucket struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TableId       *int64                 `protobuf:"varint,1,req,name=table_id,json=tableId" json:"table_id,omitempty"`
+	PartitionId   *int64                 `protobuf:"varint,2,opt,name=partition_id,json=partitionId" json:"partition_id,omitempty"`
+	BucketId      *int32                 `protobuf:"varint,3,req,name=bucket_id,json=bucketId" json:"bucket_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeasedBucket) Reset() {
+	*x = LeasedBucket{}
+	mi := &file_fluss_proto_msgTypes[78]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeasedBucket) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeasedBucket) ProtoMessage() {}
+
+func (x *LeasedBucket) ProtoReflect() protoreflect.Message {
+	mi := &file_fluss_proto_msgTypes[78]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeasedBucket.ProtoReflect.Descriptor instead.
+func (*LeasedBucket) Descriptor() ([]byte, []int) {
+	return file_fluss_proto_rawDescGZIP(), []int{78}
+}
+
+func (x *LeasedBucket) GetTableId() int64 {
+	if x != nil && x.TableId != nil {
+		return *x.TableId
+	}
+	return 0
+}
+
+func (x *LeasedBucket) GetPartitionId() int64 {
+	if x != nil && x.PartitionId != nil {
+		return *x.PartitionId
+	}
+	return 0
+}
+
+func (x *LeasedBucket) GetBucketId() int32 {
+	if x != nil && x.BucketId != nil {
+		return *x.BucketId
+	}
+	return 0
+}
+
 // EmptyResponse is what requests without an answer of their own return.
 type EmptyResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4539,7 +4653,7 @@ type EmptyResponse struct {
 
 func (x *EmptyResponse) Reset() {
 	*x = EmptyResponse{}
-	mi := &file_fluss_proto_msgTypes[77]
+	mi := &file_fluss_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4551,7 +4665,7 @@ func (x *EmptyResponse) String() string {
 func (*EmptyResponse) ProtoMessage() {}
 
 func (x *EmptyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fluss_proto_msgTypes[77]
+	mi := &file_fluss_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4564,7 +4678,7 @@ func (x *EmptyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmptyResponse.ProtoReflect.Descriptor instead.
 func (*EmptyResponse) Descriptor() ([]byte, []int) {
-	return file_fluss_proto_rawDescGZIP(), []int{77}
+	return file_fluss_proto_rawDescGZIP(), []int{79}
 }
 
 var File_fluss_proto protoreflect.FileDescriptor
@@ -4914,7 +5028,14 @@ const file_fluss_proto_rawDesc = "" +
 	"\fconfig_value\x18\x02 \x01(\tR\vconfigValue\x12#\n" +
 	"\rconfig_source\x18\x03 \x02(\tR\fconfigSource\"U\n" +
 	"\x1eDescribeClusterConfigsResponse\x123\n" +
-	"\aconfigs\x18\x01 \x03(\v2\x19.fluss.wire.ClusterConfigR\aconfigs\"\x0f\n" +
+	"\aconfigs\x18\x01 \x03(\v2\x19.fluss.wire.ClusterConfigR\aconfigs\"\x82\x01\n" +
+	"\x1dReleaseKvSnapshotLeaseRequest\x12\x19\n" +
+	"\blease_id\x18\x01 \x02(\tR\aleaseId\x12F\n" +
+	"\x12buckets_to_release\x18\x02 \x03(\v2\x18.fluss.wire.LeasedBucketR\x10bucketsToRelease\"i\n" +
+	"\fLeasedBucket\x12\x19\n" +
+	"\btable_id\x18\x01 \x02(\x03R\atableId\x12!\n" +
+	"\fpartition_id\x18\x02 \x01(\x03R\vpartitionId\x12\x1b\n" +
+	"\tbucket_id\x18\x03 \x02(\x05R\bbucketId\"\x0f\n" +
 	"\rEmptyResponseBLZJgithub.com/fluss-lake/terraform-provider-fluss/internal/fluss/wire/flusspb"
 
 var (
@@ -4929,7 +5050,7 @@ func file_fluss_proto_rawDescGZIP() []byte {
 	return file_fluss_proto_rawDescData
 }
 
-var file_fluss_proto_msgTypes = make([]protoimpl.MessageInfo, 78)
+var file_fluss_proto_msgTypes = make([]protoimpl.MessageInfo, 80)
 var file_fluss_proto_goTypes = []any{
 	(*ErrorResponse)(nil),                  // 0: fluss.wire.ErrorResponse
 	(*TablePath)(nil),                      // 1: fluss.wire.TablePath
@@ -5008,7 +5129,9 @@ var file_fluss_proto_goTypes = []any{
 	(*DescribeClusterConfigsRequest)(nil),  // 74: fluss.wire.DescribeClusterConfigsRequest
 	(*ClusterConfig)(nil),                  // 75: fluss.wire.ClusterConfig
 	(*DescribeClusterConfigsResponse)(nil), // 76: fluss.wire.DescribeClusterConfigsResponse
-	(*EmptyResponse)(nil),                  // 77: fluss.wire.EmptyResponse
+	(*ReleaseKvSnapshotLeaseRequest)(nil),  // 77: fluss.wire.ReleaseKvSnapshotLeaseRequest
+	(*LeasedBucket)(nil),                   // 78: fluss.wire.LeasedBucket
+	(*EmptyResponse)(nil),                  // 79: fluss.wire.EmptyResponse
 }
 var file_fluss_proto_depIdxs = []int32{
 	2,  // 0: fluss.wire.PartitionSpec.partition_key_values:type_name -> fluss.wire.KeyValue
@@ -5056,11 +5179,12 @@ var file_fluss_proto_depIdxs = []int32{
 	71, // 42: fluss.wire.CommitLakeSnapshotRequest.tables_req:type_name -> fluss.wire.CommitTable
 	73, // 43: fluss.wire.CommitLakeSnapshotResponse.tables_resp:type_name -> fluss.wire.CommitTableAnswer
 	75, // 44: fluss.wire.DescribeClusterConfigsResponse.configs:type_name -> fluss.wire.ClusterConfig
-	45, // [45:45] is the sub-list for method output_type
-	45, // [45:45] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	78, // 45: fluss.wire.ReleaseKvSnapshotLeaseRequest.buckets_to_release:type_name -> fluss.wire.LeasedBucket
+	46, // [46:46] is the sub-list for method output_type
+	46, // [46:46] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_fluss_proto_init() }
@@ -5074,7 +5198,7 @@ func file_fluss_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fluss_proto_rawDesc), len(file_fluss_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   78,
+			NumMessages:   80,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
