@@ -67,8 +67,8 @@ func (b *bench) openFlink(ctx context.Context) (*flink, error) {
 
 // load copies the source into a new Fluss table. Its time is the job's own, as
 // the job manager counts it: planning and submitting the statement is left out.
-func (f *flink) load(ctx context.Context, round, parallelism int) (load, error) {
-	table := fmt.Sprintf("flink_p%d_%d", parallelism, round)
+func (f *flink) load(ctx context.Context, j job, parallelism int) (load, error) {
+	table := fmt.Sprintf("flink_p%d_%d", parallelism, j.round)
 	err := f.sql.Exec(ctx,
 		fmt.Sprintf("CREATE TABLE fluss.%s.%s (%s) WITH ('bucket.num'='%d')", database, table, f.columns, buckets),
 		fmt.Sprintf("SET 'parallelism.default' = '%d'", parallelism))
@@ -79,7 +79,7 @@ func (f *flink) load(ctx context.Context, round, parallelism int) (load, error) 
 	if err != nil {
 		return load{}, err
 	}
-	result, err := f.sql.Query(ctx, fmt.Sprintf(insert, database, table, database, source))
+	result, err := f.sql.Query(ctx, fmt.Sprintf(insert, database, table, database, j.source))
 	if err != nil {
 		return load{}, err
 	}
@@ -99,7 +99,7 @@ func (f *flink) load(ctx context.Context, round, parallelism int) (load, error) 
 		return load{}, fmt.Errorf("job %s: found state %s after %d ms; required: FINISHED", result.JobID, job.State, job.Duration)
 	}
 	l.took = time.Duration(job.Duration) * time.Millisecond
-	return l, f.b.cluster.holds(ctx, table, f.b.opt.rows)
+	return l, f.b.cluster.holds(ctx, table, j.rows)
 }
 
 // get asks Flink's REST service.

@@ -6,8 +6,9 @@
 // It starts the real stack on free ports, makes one primary-key table of 10
 // columns and 4 buckets with a tenth of its keys updated by a second commit, and
 // then takes turns: Flink with parallelism 1, Flink with parallelism 2, and
-// terraform apply with the built provider, each into a fresh Fluss table. It
-// stops the stack whatever happens. It needs Linux: memory and CPU are read from
+// terraform apply with the built provider, each into a fresh Fluss table. One
+// round with a smaller table goes before and does not count. It stops the stack
+// whatever happens. It needs Linux: memory and CPU are read from
 // /proc.
 //
 //	load_vs_flink  rows a second of the load; the peer at its better parallelism
@@ -36,6 +37,7 @@ import (
 const (
 	database = "bench"
 	source   = "source"
+	warmUp   = "warm_up"
 	buckets  = 4
 	// fullRows is the size the project's bounds are about.
 	fullRows = 2_000_000
@@ -166,7 +168,10 @@ func (b *bench) measure(ctx context.Context) error {
 			return err
 		}
 	}
-	turns := []turn{}
+	if !b.opt.wants(loadVsFlink) && !b.opt.wants(memory2M) {
+		return nil
+	}
+	var turns []turn
 	if b.opt.wants(loadVsFlink) {
 		peer, err := b.openFlink(ctx)
 		if err != nil {
@@ -174,17 +179,21 @@ func (b *bench) measure(ctx context.Context) error {
 		}
 		b.results.flinkVersion = peer.version
 		for _, p := range []int{1, 2} {
-			turns = append(turns, turn{flinkName(p), func(ctx context.Context, round int) (load, error) { return peer.load(ctx, round, p) }})
+			turns = append(turns, turn{flinkName(p), func(ctx context.Context, j job) (load, error) { return peer.load(ctx, j, p) }})
 		}
 	}
-	if b.opt.wants(loadVsFlink) || b.opt.wants(memory2M) {
-		turns = append(turns, turn{ours, b.apply})
+	turns = append(turns, turn{ours, b.apply})
+	logf("a round with %d rows that does not count: the Java processes load and compile their code", b.warmRows())
+	for _, t := range turns {
+		if _, err := t.run(ctx, job{source: warmUp, rows: b.warmRows()}); err != nil {
+			return fmt.Errorf("round that does not count, %s: %w", t.name, err)
+		}
 	}
 	for round := range b.opt.rounds {
 		for i := range turns {
-			// Another one begins each round: whoever meets cold servers is slower.
+			// Another one begins each round: nobody always follows the same one.
 			t := turns[(i+round)%len(turns)]
-			if err := b.take(ctx, t, round+1); err != nil {
+			if err := b.take(ctx, t, job{source: source, rows: b.opt.rows, round: round + 1}); err != nil {
 				return fmt.Errorf("round %d, %s: %w", round+1, t.name, err)
 			}
 		}
@@ -192,14 +201,24 @@ func (b *bench) measure(ctx context.Context) error {
 	return nil
 }
 
-// turn is one way to load the table.
+// turn is one way to load a table.
 type turn struct {
 	name string
-	run  func(ctx context.Context, round int) (load, error)
+	run  func(ctx context.Context, j job) (load, error)
 }
 
+// job is what is to be loaded. Its round makes the names of the tables that it
+// is loaded into.
+type job struct {
+	source string
+	rows   int
+	round  int // 0 does not count
+}
+
+func (b *bench) warmRows() int { return min(b.opt.rows, 200_000) }
+
 // take waits until the servers are quiet, then measures one turn.
-func (b *bench) take(ctx context.Context, t turn, round int) error {
+func (b *bench) take(ctx context.Context, t turn, j job) error {
 	waited, err := b.settle(ctx)
 	if err != nil {
 		return err
@@ -208,31 +227,37 @@ func (b *bench) take(ctx context.Context, t turn, round int) error {
 	if err != nil {
 		return err
 	}
-	logf("round %d of %d: %s (servers quiet after %.1f s; load average %s)", round, b.opt.rounds, t.name, waited.Seconds(), average)
-	l, err := t.run(ctx, round)
+	logf("round %d of %d: %s (servers quiet after %.1f s; load average %s)", j.round, b.opt.rounds, t.name, waited.Seconds(), average)
+	l, err := t.run(ctx, j)
 	if err != nil {
 		return err
 	}
-	l.name, l.round, l.loadAverage = t.name, round, average
-	logf("  %.2f s, %.0f rows/s", l.took.Seconds(), l.rate(b.opt.rows))
+	l.name, l.round, l.loadAverage = t.name, j.round, average
+	logf("  %.2f s, %.0f rows/s", l.took.Seconds(), l.rate(j.rows))
 	b.results.loads = append(b.results.loads, l)
 	return nil
 }
 
-// makeTables makes the source table and one copy of it for each apply.
+// makeTables makes the source tables and one copy for each apply.
 func (b *bench) makeTables(ctx context.Context) error {
 	py, err := pyoracle.New(ctx)
 	if err != nil {
 		return err
 	}
-	logf("making the Paimon table %s.%s: %d rows, %d buckets", database, source, b.opt.rows, buckets)
-	t, err := py.WriteBench(ctx, pyoracle.PaimonBench{Warehouse: b.stack.Warehouse, Table: database + "." + source, Rows: b.opt.rows, Buckets: buckets})
-	if err != nil {
-		return err
+	for _, j := range []job{{source: warmUp, rows: b.warmRows()}, {source: source, rows: b.opt.rows}} {
+		logf("making the Paimon table %s.%s: %d rows, %d buckets", database, j.source, j.rows, buckets)
+		t, err := py.WriteBench(ctx, pyoracle.PaimonBench{Warehouse: b.stack.Warehouse, Table: database + "." + j.source, Rows: j.rows, Buckets: buckets})
+		if err != nil {
+			return err
+		}
+		logf("made: %d rows, %d stored", t.Rows, t.Stored)
 	}
-	logf("made: %d rows, %d stored", t.Rows, t.Stored)
-	for round := range b.opt.rounds {
-		if err := os.CopyFS(b.tableDir(oursTable(round+1)), os.DirFS(b.tableDir(source))); err != nil {
+	for round := range b.opt.rounds + 1 {
+		from := source
+		if round == 0 {
+			from = warmUp
+		}
+		if err := os.CopyFS(b.tableDir(oursTable(round)), os.DirFS(b.tableDir(from))); err != nil {
 			return err
 		}
 	}

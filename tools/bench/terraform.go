@@ -123,8 +123,8 @@ func (b *bench) plans(ctx context.Context) error {
 
 // apply promotes a copy of the source. Its time is that of the load stage, by
 // the journal; the wall time is that of the whole command.
-func (b *bench) apply(ctx context.Context, round int) (load, error) {
-	table := oursTable(round)
+func (b *bench) apply(ctx context.Context, j job) (load, error) {
+	table := oursTable(j.round)
 	cmd, out, err := b.terraform(ctx, table, "apply", "-auto-approve")
 	if err != nil {
 		return load{}, err
@@ -156,5 +156,5 @@ func (b *bench) apply(ctx context.Context, round int) (load, error) {
 	}
 	logf("  provider: %.2f s user and %.2f s system CPU, peak %.0f MiB in %d samples; terraform apply took %.2f s",
 		l.user.Seconds(), l.system.Seconds(), mib(l.peak), provider.samples, l.wall.Seconds())
-	return l, b.cluster.holds(ctx, table, b.opt.rows)
+	return l, b.cluster.holds(ctx, table, j.rows)
 }

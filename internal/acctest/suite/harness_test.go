@@ -24,6 +24,7 @@ import (
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/flinksql"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/stack"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 )
 
 // env is the real stack that make testacc started.
@@ -31,6 +32,8 @@ type env struct {
 	*stack.Stack
 	sql   *flinksql.Session
 	sqlMu sync.Mutex
+	// generation of the servers: layout and expectations follow from it.
+	generation fluss.Generation
 }
 
 var shared struct {
@@ -60,6 +63,12 @@ func attach(dir string) (*env, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
+	c, err := fluss.Connect(ctx, fluss.Config{Bootstrap: []string{s.Bootstrap}})
+	if err != nil {
+		return nil, err
+	}
+	generation := c.Generation()
+	c.Close()
 	sql, err := flinksql.Open(ctx, s.GatewayURL, nil)
 	if err != nil {
 		return nil, err
@@ -69,7 +78,7 @@ func attach(dir string) (*env, error) {
 		fmt.Sprintf("CREATE CATALOG fluss WITH ('type'='fluss','bootstrap.servers'='%s')", s.Bootstrap),
 		"CREATE TEMPORARY TABLE default_catalog.default_database.numbers (id BIGINT) WITH ('connector'='datagen',"+
 			"'fields.id.kind'='sequence','fields.id.start'='1','fields.id.end'='1000','number-of-rows'='1000')")
-	return &env{Stack: s, sql: sql}, err
+	return &env{Stack: s, sql: sql, generation: generation}, err
 }
 
 // exec runs Flink SQL; the catalogs are lake (Paimon) and fluss.

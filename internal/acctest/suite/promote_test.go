@@ -8,10 +8,16 @@ import (
 	"time"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/pyoracle"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 )
 
 // layout is what the server's generation needs in a configuration.
-func (e *env) layout() string { return "  lake_layout = \"legacy\"\n" }
+func (e *env) layout() string {
+	if e.generation == fluss.Generation09 {
+		return "  lake_layout = \"legacy\"\n"
+	}
+	return ""
+}
 
 // promotion is a resource block.
 func (e *env) promotion(db, table, more string) string {

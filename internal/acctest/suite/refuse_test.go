@@ -5,6 +5,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 )
 
 // unchanged runs f and checks that it left the table's files, and Fluss's table
@@ -66,8 +68,10 @@ func TestRefuseWithoutPreparation(t *testing.T) {
 	block := strings.Replace(e.promotion(db, "t", ""), "prepare_source = true", "prepare_source = false", 1)
 	w := e.workspace(t, block)
 	e.unchanged(t, db, "t", func() { w.fails([]string{"apply", "-auto-approve"}, "bucket-key", "prepare_source = true") })
-	w = e.workspace(t, strings.Replace(e.promotion(db, "t", ""), e.layout(), "", 1))
-	e.unchanged(t, db, "t", func() { w.fails([]string{"plan"}, `lake_layout = "legacy"`) })
+	if e.generation == fluss.Generation09 {
+		w = e.workspace(t, strings.Replace(e.promotion(db, "t", ""), e.layout(), "", 1))
+		e.unchanged(t, db, "t", func() { w.fails([]string{"plan"}, `lake_layout = "legacy"`) })
+	}
 }
 
 func TestRefuseNotExistingTable(t *testing.T) {
