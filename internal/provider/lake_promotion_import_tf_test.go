@@ -140,7 +140,7 @@ import {
 	})
 }
 
-func TestTFImportByIdentity(t *testing.T) {
+func TestTF115ImportByIdentity(t *testing.T) {
 	c := newFakeCluster(t)
 	resource.UnitTest(t, resource.TestCase{
 		TerraformVersionChecks:   []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_12_0)},
