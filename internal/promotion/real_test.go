@@ -1,0 +1,467 @@
+package promotion
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/stack"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss/row"
+	"github.com/google/uuid"
+)
+
+// beat is the heartbeat of the real tests: an owner is silent after 3 of them,
+// and loses its lease after 2, which a loaded machine must not take for pauses.
+const beat = 2 * time.Second
+
+type realEnv struct {
+	svc *Service
+	st  *stack.Stack
+	db  string
+}
+
+func real(t *testing.T) *realEnv {
+	t.Helper()
+	dir := os.Getenv("FLUSS_TEST_STACK")
+	if dir == "" {
+		t.Skip("FLUSS_TEST_STACK is not set: no real servers to test against")
+	}
+	st, err := stack.Attach(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc, err := New(Config{Bootstrap: []string{st.Bootstrap}, Heartbeat: beat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(svc.Close)
+	return &realEnv{svc: svc, st: st, db: "promotion_" + strings.ReplaceAll(uuid.NewString()[:8], "-", "")}
+}
+
+// sample copies a sample table into the warehouse and returns the spec of its
+// promotion.
+func (e *realEnv) sample(t *testing.T, sample, table string) Spec {
+	t.Helper()
+	root, err := stack.RepositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(e.st.Warehouse, e.db+".db", table)
+	if err := os.CopyFS(to, os.DirFS(filepath.Join(root, "testdata", "paimon", sample, "table"))); err != nil {
+		t.Fatal(err)
+	}
+	s := Spec{Name: TableName{e.db, table}, PrepareSource: true, Verification: VerifyFull}
+	c, err := e.svc.connect(deadline(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.generation == generation09 {
+		s.LakeLayout = layoutLegacy
+	}
+	return s
+}
+
+func deadline(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func (e *realEnv) run(t *testing.T, s Spec) Result {
+	t.Helper()
+	res, _, err := e.svc.Run(deadline(t), s, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", s.Name, err)
+	}
+	if res.Stage != StageEnabled || !res.Touched {
+		t.Fatalf("%s: stage %s, touched %t", s.Name, res.Stage, res.Touched)
+	}
+	return res
+}
+
+// refused runs and wants an error with all of the texts.
+func (e *realEnv) refused(t *testing.T, s Spec, texts ...string) Result {
+	t.Helper()
+	res, _, err := e.svc.Run(deadline(t), s, nil)
+	if err == nil {
+		t.Fatalf("%s: went through; it should have been refused", s.Name)
+	}
+	for _, want := range texts {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the error lacks %q: %v", s.Name, want, err)
+		}
+	}
+	return res
+}
+
+// begun makes an operation that has come to loading, with rows of the source in
+// Fluss or without, by an owner that just stops.
+func (e *realEnv) begun(t *testing.T, s Spec, owner func(*Owner)) *run {
+	t.Helper()
+	ctx := deadline(t)
+	c, err := e.svc.connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := openJournal(ctx, c.client, e.svc.cfg.Journal, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{s: e.svc, c: c, j: j, spec: s, path: flussPath(s.Name), drained: true}
+	steps := []func(context.Context) error{r.look, r.startNew, r.create, r.prepare}
+	for i, step := range steps {
+		if err := step(ctx); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		if r.op != nil && owner != nil {
+			owner(&r.op.owner)
+		}
+	}
+	if err := r.journaled(ctx, EventLoading, Detail{Stage: StageLoading}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func elsewhere(o *Owner) { o.Host, o.HostBoot = "another-host", "elsewhere" }
+
+func TestRealSamples(t *testing.T) {
+	e := real(t)
+	for _, sample := range []string{"pk_levels", "compacted", "py_pk", "append_bucket_key", "append_unaware_evolved", "append_row_tracking",
+		"py_append", "schema_only", "thin_mode", "flink_lookup", "branch", "stale_latest", "expired_snapshots", "schema_evolution", "dv_pk", "pk_part_date"} {
+		t.Run(sample, func(t *testing.T) {
+			s := e.sample(t, sample, sample)
+			rep, err := e.svc.Preview(deadline(t), s)
+			if err != nil || !rep.Compatible {
+				t.Fatalf("preview: %v, %v", err, rep)
+			}
+			res := e.run(t, s)
+			var want struct {
+				RowCount    int64    `json:"row_count"`
+				PrimaryKeys []string `json:"primary_keys"`
+				Snapshot    *int64   `json:"snapshot"`
+			}
+			data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "paimon", sample, "expected.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(data, &want); err != nil {
+				t.Fatal(err)
+			}
+			if len(want.PrimaryKeys) == 0 {
+				want.RowCount = 0 // their rows stay in the lake
+			}
+			if res.RowsLoaded != want.RowCount || deref(res.RegisteredSnapshotID) != deref(want.Snapshot) {
+				t.Errorf("%d rows loaded, snapshot %v registered; want %d and %v", res.RowsLoaded, res.RegisteredSnapshotID, want.RowCount, want.Snapshot)
+			}
+			ref := Ref{Name: s.Name, ClusterID: res.ClusterID, OperationID: res.OperationID, TableID: res.TableID}
+			obs, err := e.svc.Observe(deadline(t), ref)
+			if err != nil || obs.Gone || obs.Result.Stage != StageEnabled || len(obs.Warnings) > 0 {
+				t.Fatalf("observed: %+v, %v", obs, err)
+			}
+			if err := e.svc.Remove(deadline(t), ref, RemoveOptions{DeletionProtection: true}); err == nil {
+				t.Fatal("a protected promotion was removed")
+			}
+			if err := e.svc.Remove(deadline(t), ref, RemoveOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if obs, err := e.svc.Observe(deadline(t), ref); err != nil || !obs.Gone {
+				t.Errorf("after removal: %+v, %v", obs, err)
+			}
+			if err := e.svc.Remove(deadline(t), ref, RemoveOptions{}); err != nil {
+				t.Errorf("removing what is gone: %v", err)
+			}
+		})
+	}
+}
+
+func TestRealComplete(t *testing.T) {
+	e := real(t)
+	s := e.sample(t, "compacted", "t")
+	res := e.run(t, s)
+	e.refused(t, s, "promoted already", "terraform import")
+	s.OperationID = res.OperationID
+	if again := e.run(t, s); again.TableID != res.TableID || again.RowsLoaded != res.RowsLoaded {
+		t.Errorf("%+v, it was %+v", again, res)
+	}
+	ref := Ref{Name: s.Name, ClusterID: uuid.NewString(), OperationID: res.OperationID, TableID: res.TableID}
+	if obs, err := e.svc.Observe(deadline(t), ref); err == nil {
+		t.Errorf("another cluster ID: %+v", obs)
+	}
+	if err := e.svc.Remove(deadline(t), ref, RemoveOptions{}); err == nil {
+		t.Error("another cluster's promotion was removed")
+	}
+	// Switched off by somebody: drift, and the next run switches it on again.
+	c, err := e.svc.connect(deadline(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := setDatalake(deadline(t), c.client, flussPath(s.Name), false); err != nil {
+		t.Fatal(err)
+	}
+	ref.ClusterID = res.ClusterID
+	if obs, err := e.svc.Observe(deadline(t), ref); err != nil || obs.Result.Stage != StageDisabled {
+		t.Errorf("switched off: %+v, %v", obs, err)
+	}
+	e.run(t, s)
+}
+
+// The owner's end is proven: the operation goes on with its table.
+func TestRealResumeAfterProvenEnd(t *testing.T) {
+	e := real(t)
+	s := e.sample(t, "pk_levels", "t")
+	old := e.begun(t, s, func(o *Owner) { o.PIDStart++ }) // a process of this host that is gone
+	res := e.run(t, s)
+	if res.OperationID != old.op.id || res.TableID != old.info.TableID || res.RowsLoaded != 59 {
+		t.Errorf("operation %s, table %d, %d rows; it was operation %s, table %d", res.OperationID, res.TableID, res.RowsLoaded, old.op.id, old.info.TableID)
+	}
+}
+
+// A silent owner on another host: the operation goes on in a table with another
+// ID, and what the old owner still sends is stored nowhere.
+func TestRealFence(t *testing.T) {
+	e := real(t)
+	s := e.sample(t, "pk_levels", "t")
+	old := e.begun(t, s, elsewhere)
+	w, err := old.c.client.NewWriter(deadline(t), old.info, fluss.WriterConfig{Acks: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	ref := Ref{Name: s.Name, OperationID: old.op.id, TableID: old.info.TableID}
+	if err := e.svc.Remove(deadline(t), ref, RemoveOptions{}); err == nil || !strings.Contains(err.Error(), "not provably over") {
+		t.Fatalf("removal of an unproven load: %v", err)
+	}
+	res := e.run(t, s)
+	if res.OperationID != old.op.id || res.TableID == old.info.TableID {
+		t.Errorf("operation %s, table %d; it was operation %s, table %d", res.OperationID, res.TableID, old.op.id, old.info.TableID)
+	}
+	var late row.Batch
+	late.Reset(1)
+	late.AddRaw([]byte{1}, []byte{0, 1})
+	limit, done := context.WithTimeout(deadline(t), 5*time.Second)
+	defer done()
+	answer := make(chan fluss.Ack, 1)
+	if err := w.Bucket(fluss.BucketID{PartitionID: -1, Bucket: 0}).Send(limit, &late, func(a fluss.Ack) { answer <- a }); err == nil {
+		select {
+		case a := <-answer:
+			if a.Err == nil {
+				t.Errorf("a late batch was stored under the old table ID, offset %d", a.LogEndOffset)
+			}
+		case <-limit.Done(): // never answered is as good
+		}
+	}
+	if err := old.op.append(deadline(t), EventHeartbeat, Detail{}); !errors.Is(err, errSuperseded) {
+		t.Errorf("the old owner may still journal: %v", err)
+	}
+	if err := old.op.check(context.Background()); !errors.Is(err, errSuperseded) {
+		t.Errorf("the old owner may still send: %v", err)
+	}
+}
+
+func TestRealTakeoverResume(t *testing.T) {
+	e := real(t)
+	s := e.sample(t, "pk_levels", "t")
+	old := e.begun(t, s, elsewhere)
+	s.Takeover = "resume"
+	if res := e.run(t, s); res.TableID != old.info.TableID || res.OperationID != old.op.id {
+		t.Errorf("table %d of operation %s; it was %d of %s", res.TableID, res.OperationID, old.info.TableID, old.op.id)
+	}
+}
+
+func TestRealOwnerAlive(t *testing.T) {
+	e := real(t)
+	s := e.sample(t, "pk_levels", "t")
+	old := e.begun(t, s, elsewhere)
+	old.op.start(nil)
+	e.refused(t, s, "Another process is promoting this table", "another-host", old.op.id)
+	if err := old.op.check(context.Background()); err != nil {
+		t.Errorf("the owner lost its operation: %v", err)
+	}
+	old.op.end()
+	if info, err := old.c.client.GetTable(deadline(t), old.path); err != nil || info.TableID != old.info.TableID {
+		t.Errorf("the table was changed: %+v, %v", info, err)
+	}
+}
+
+func TestRealOtherSelection(t *testing.T) {
+	e := real(t)
+	s := e.sample(t, "py_pk", "t")
+	s.Partitions = []map[string]string{{"p": "a"}}
+	old := e.begun(t, s, func(o *Owner) { o.PIDStart++ })
+	other := s
+	other.Partitions = []map[string]string{{"p": "b"}}
+	e.refused(t, other, "p=a", "p=b", old.op.id)
+	res := e.run(t, s)
+	if len(res.InitializedPartitions) != 1 || res.InitializedPartitions[0]["p"] != "a" || res.RowsLoaded != 2 {
+		t.Errorf("%v initialized, %d rows", res.InitializedPartitions, res.RowsLoaded)
+	}
+}
+
+func TestRealFailedIsLoadedAgain(t *testing.T) {
+	e := real(t)
+	s := e.sample(t, "pk_levels", "t")
+	old := e.begun(t, s, nil)
+	if err := old.journaled(deadline(t), EventFailed, Detail{Drained: true, Reason: "a test"}); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := e.svc.Preview(deadline(t), s)
+	if err != nil || rep.Existing == nil || rep.Existing.Stage != StageFailed || !rep.Compatible {
+		t.Fatalf("preview: %+v, %v", rep, err)
+	}
+	if res := e.run(t, s); res.OperationID == old.op.id || res.TableID == old.info.TableID {
+		t.Errorf("the failed operation went on: %+v", res)
+	}
+}
+
+// A key twice in one file ends the load with an error naming it; nothing is
+// registered, and the operation is failed.
+func TestRealKeyTwice(t *testing.T) {
+	e := real(t)
+	s := e.sample(t, "py_duplicate_keys", "t")
+	res := e.refused(t, s, "a key twice", "id=")
+	if res.Stage != StageFailed || res.RegisteredSnapshotID != nil {
+		t.Errorf("stage %s, registered %v", res.Stage, res.RegisteredSnapshotID)
+	}
+	ref := Ref{Name: s.Name, ClusterID: res.ClusterID, OperationID: res.OperationID, TableID: res.TableID}
+	if err := e.svc.Remove(deadline(t), ref, RemoveOptions{}); err != nil {
+		t.Errorf("removing the failed operation: %v", err)
+	}
+}
+
+func TestRealCancelRequested(t *testing.T) {
+	e := real(t)
+	s := e.sample(t, "pk_levels", "t")
+	old := e.begun(t, s, nil)
+	o := hold(deadline(t), old.j, old.op.id, s.Name, old.op.seq, beat)
+	if err := o.append(deadline(t), EventCancelRequested, Detail{Reason: "a test"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.journaled(deadline(t), EventHeartbeat, Detail{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.op.check(context.Background()); !errors.Is(err, errCancelRequested) {
+		t.Errorf("the owner goes on: %v", err)
+	}
+	if err := old.stopped(deadline(t), errCancelRequested); !strings.Contains(err.Error(), "cancelled on request") {
+		t.Errorf("%v", err)
+	}
+	if res := e.run(t, s); res.OperationID == old.op.id {
+		t.Error("the cancelled operation went on")
+	}
+}
+
+func TestRealForeignTable(t *testing.T) {
+	e := real(t)
+	s := e.sample(t, "pk_levels", "t")
+	c, err := e.svc.connect(deadline(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ensureDatabase(deadline(t), c.client, e.db); err != nil {
+		t.Fatal(err)
+	}
+	src, err := e.svc.openSource(deadline(t), c, s.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jdg, err := Judge(deadline(t), judgeInput(c, s, src, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.client.CreateTable(deadline(t), flussPath(s.Name), *jdg.Descriptor, false); err != nil {
+		t.Fatal(err)
+	}
+	if res := e.refused(t, s, "was not made by a promotion"); res.Touched {
+		t.Error("something was touched")
+	}
+}
+
+// The source moves on between the load and the next apply.
+func TestRealSourceMovedOn(t *testing.T) {
+	e := real(t)
+	s := e.sample(t, "pk_levels", "t")
+	old := e.begun(t, s, func(o *Owner) { o.PIDStart++ })
+	dir := filepath.Join(e.st.Warehouse, e.db+".db", "t", "snapshot")
+	data, err := os.ReadFile(filepath.Join(dir, "snapshot-8"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A commit of another writer: the same content under the next ID.
+	next := strings.Replace(strings.Replace(string(data), `"id" : 8`, `"id" : 9`, 1), `"commitUser" : "samples"`, `"commitUser" : "somebody"`, 1)
+	if err := os.WriteFile(filepath.Join(dir, "snapshot-9"), []byte(next), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e.refused(t, s, "moved on", "snapshot 9", "snapshot 8", "somebody")
+	s.OnSourceChange = "restart"
+	res := e.run(t, s)
+	if res.OperationID == old.op.id || deref(res.SourceSnapshotID) != 9 {
+		t.Errorf("operation %s (was %s), snapshot %d", res.OperationID, old.op.id, deref(res.SourceSnapshotID))
+	}
+}
+
+// Of two writers of one place in the journal exactly one wins, and both learn
+// who.
+func TestRealJournalIsCompareAndSet(t *testing.T) {
+	e := real(t)
+	ctx := deadline(t)
+	c, err := e.svc.connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := openJournal(ctx, c.client, e.svc.cfg.Journal, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := newOperationID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const writers, places = 4, 10
+	type outcome struct {
+		seq    int64
+		holder string
+		ours   bool
+		err    error
+	}
+	results := make(chan outcome, writers*places)
+	for w := range writers {
+		go func() {
+			own := Owner{Token: fmt.Sprint(w)}
+			for seq := int64(1); seq <= places; seq++ {
+				h, ours, err := j.append(ctx, Event{OperationID: id, Seq: seq, EntryID: uuid.NewString(), Kind: EventHeartbeat, Owner: own, At: time.Now()})
+				results <- outcome{seq, h.Owner.Token, ours, err}
+			}
+		}()
+	}
+	holders, wins := map[int64]string{}, map[int64]int{}
+	for range writers * places {
+		o := <-results
+		if o.err != nil {
+			t.Fatal(o.err)
+		}
+		if h, ok := holders[o.seq]; ok && h != o.holder {
+			t.Errorf("place %d is held by %s and by %s", o.seq, h, o.holder)
+		}
+		holders[o.seq] = o.holder
+		if o.ours {
+			wins[o.seq]++
+		}
+	}
+	for seq := int64(1); seq <= places; seq++ {
+		if wins[seq] != 1 {
+			t.Errorf("place %d was won %d times", seq, wins[seq])
+		}
+	}
+	events, err := j.read(ctx, id)
+	if err != nil || len(events) != places {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+}
