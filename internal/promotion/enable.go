@@ -34,7 +34,7 @@ func (r *run) enable(ctx context.Context) error {
 	if err := r.readBack(ctx); err != nil {
 		return err
 	}
-	if err := r.journaled(ctx, EventEnabled, Detail{SnapshotID: snapshotID(r.src.snapshot)}); err != nil {
+	if err := r.journaled(ctx, EventEnabled, Detail{SnapshotID: r.hist.registered.Detail.SnapshotID}); err != nil {
 		return err
 	}
 	r.op.setStage(StageEnabled)
