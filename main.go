@@ -20,7 +20,7 @@ func main() {
 	flag.Parse()
 
 	if !*debug {
-		provider.OutliveTermination(os.Exit)
+		provider.FollowTerraform(os.Exit)
 	}
 	err := providerserver.Serve(context.Background(), provider.New(version), providerserver.ServeOpts{
 		Address:         provider.Address,

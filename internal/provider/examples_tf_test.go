@@ -9,6 +9,7 @@ import (
 
 // TestTFExamples plans every example that the documentation shows.
 func TestTFExamples(t *testing.T) {
+	t.Parallel()
 	const root = "../../examples"
 	var found []string
 	err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {

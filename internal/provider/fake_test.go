@@ -238,6 +238,7 @@ func (p *fakePromoter) Run(ctx context.Context, spec promotion.Spec, progress fu
 		p.c.put(spec.Name, &table)
 		return table.Result, nil, errors.New("key met twice in file data-1.parquet")
 	case "wait", "wind-down":
+		p.called(fmt.Sprintf("pid %d", os.Getpid()))
 		<-ctx.Done()
 		if s.Run == "wind-down" {
 			time.Sleep(500 * time.Millisecond)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestTFCompatibility(t *testing.T) {
+	t.Parallel()
 	const address = "data.fluss_lake_compatibility.orders"
 	config := providerBlock + `
 data "fluss_lake_compatibility" "orders" {
@@ -79,6 +80,7 @@ data "fluss_lake_compatibility" "orders" {
 }
 
 func TestTFCompatibilityWithoutAClient(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	d.write(t, unknownValue+`
 provider "fluss" {

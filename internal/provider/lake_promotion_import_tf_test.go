@@ -26,6 +26,7 @@ func factories(c *fakeCluster) map[string]func() (tfprotov6.ProviderServer, erro
 }
 
 func TestTFCreateReadImport(t *testing.T) {
+	t.Parallel()
 	const address = "fluss_lake_promotion.orders"
 	c := newFakeCluster(t)
 	c.script(t, fakeScript{Partitioned: true})
@@ -81,6 +82,7 @@ func TestTFCreateReadImport(t *testing.T) {
 // TestTFImportThenEmptyPlan imports a promotion that another state has made,
 // with all of its arguments in the configuration and with the least.
 func TestTFImportThenEmptyPlan(t *testing.T) {
+	t.Parallel()
 	const importBlock = `
 import {
   to = fluss_lake_promotion.orders
@@ -141,6 +143,7 @@ import {
 }
 
 func TestTF115ImportByIdentity(t *testing.T) {
+	t.Parallel()
 	c := newFakeCluster(t)
 	resource.UnitTest(t, resource.TestCase{
 		TerraformVersionChecks:   []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_12_0)},

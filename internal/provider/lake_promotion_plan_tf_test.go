@@ -9,6 +9,7 @@ import (
 )
 
 func TestTFPreview(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	d.write(t, providerBlock+orders(`prepare_source = true
   partitions = [{ dt = "2026-11-29" }]
@@ -60,6 +61,7 @@ resource "terraform_data" "later" { input = "x" }
 `
 
 func TestTFUnknownInputsSkipThePreview(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	for argument, value := range map[string]string{
 		"database":                `terraform_data.later.output`,
@@ -109,6 +111,7 @@ func TestTFUnknownInputsSkipThePreview(t *testing.T) {
 }
 
 func TestTFUnknownProviderConfiguration(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	for argument, value := range map[string]string{
 		"bootstrap_servers":    `["${terraform_data.later.output}:9123"]`,
@@ -147,6 +150,7 @@ func TestTFUnknownProviderConfiguration(t *testing.T) {
 }
 
 func TestTFValidateNeedsNoCluster(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	for _, c := range []struct{ config, text string }{
 		{providerBlock + ordersBlock, ""},
@@ -177,6 +181,7 @@ func TestTFValidateNeedsNoCluster(t *testing.T) {
 // TestTFSourceMovesBetweenPlanAndApply: a plan without a pin stays applicable,
 // one with a pin fails before anything is done.
 func TestTFSourceMovesBetweenPlanAndApply(t *testing.T) {
+	t.Parallel()
 	t.Run("without a pin", func(t *testing.T) {
 		d := newTerraformDir(t)
 		d.write(t, providerBlock+ordersBlock)
@@ -214,6 +219,7 @@ data "fluss_lake_compatibility" "orders" {
 }
 
 func TestTFTableTwiceInOneConfiguration(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	again := strings.Replace(ordersBlock, `"fluss_lake_promotion" "orders"`, `"fluss_lake_promotion" "again"`, 1)
 	d.write(t, providerBlock+ordersBlock+again)
@@ -228,6 +234,7 @@ func TestTFTableTwiceInOneConfiguration(t *testing.T) {
 }
 
 func TestTFDestroy(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	d.write(t, providerBlock+ordersBlock)
 	d.apply(t)
@@ -254,6 +261,7 @@ func TestTFDestroy(t *testing.T) {
 }
 
 func TestTFMovedAndRemoved(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	d.write(t, providerBlock+ordersBlock)
 	d.apply(t)

@@ -1,11 +1,13 @@
 package provider
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/promotion"
 )
@@ -35,6 +37,7 @@ func orders(arguments string) string {
 var ordersName = promotion.TableName{Database: "sales", Table: "orders"}
 
 func TestTFInterruptedOnceResumes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		sig   syscall.Signal
@@ -80,7 +83,46 @@ func TestTFInterruptedOnceResumes(t *testing.T) {
 	}
 }
 
+// TestTFKilledTerraform: the provider winds down, ends, and the next apply goes
+// on with what is in the cluster.
+func TestTFKilledTerraform(t *testing.T) {
+	t.Parallel()
+	d := newTerraformDir(t)
+	d.write(t, providerBlock+ordersBlock)
+	d.cluster.script(t, fakeScript{Run: "wind-down"})
+	d.interrupt(t, syscall.SIGKILL, false, "run sales.orders")
+	var pid int
+	for _, call := range d.cluster.calls() {
+		fmt.Sscanf(call, "pid %d", &pid)
+	}
+	if pid == 0 {
+		t.Fatalf("calls: %q", d.cluster.calls())
+	}
+	for end := time.Now().Add(20 * time.Second); syscall.Kill(pid, 0) == nil; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the provider, process %d, outlives Terraform", pid)
+		}
+	}
+	if n := d.cluster.count("stopped sales.orders"); n != 1 {
+		t.Errorf("the run wound down %d times, want 1", n)
+	}
+	if o := d.state(t, "orders"); o != nil {
+		t.Errorf("in the state: %v", o)
+	}
+
+	d.cluster.script(t, fakeScript{})
+	if err := os.Remove(filepath.Join(d.dir, ".terraform.tfstate.lock.info")); err != nil {
+		t.Logf("no lock was left: %v", err)
+	}
+	d.apply(t)
+	d.wantStage(t, "orders", "enabled")
+	if n := d.cluster.count("start sales.orders"); n != 1 {
+		t.Errorf("%d operations were started, want 1", n)
+	}
+}
+
 func TestTFFailureLeavesNoState(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	d.write(t, providerBlock+ordersBlock+dependent)
 	d.cluster.script(t, fakeScript{Run: "fail"})
@@ -103,6 +145,7 @@ func TestTFFailureLeavesNoState(t *testing.T) {
 }
 
 func TestTFRefusedBeforeAnythingWasDone(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	d.write(t, providerBlock+ordersBlock)
 	d.cluster.script(t, fakeScript{Run: "refuse"})
@@ -118,6 +161,7 @@ func TestTFRefusedBeforeAnythingWasDone(t *testing.T) {
 }
 
 func TestTFSuccessThatIsNone(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	d.write(t, providerBlock+ordersBlock+dependent)
 	d.cluster.script(t, fakeScript{Run: "unsettled"})
@@ -128,6 +172,7 @@ func TestTFSuccessThatIsNone(t *testing.T) {
 }
 
 func TestTFTimeLimit(t *testing.T) {
+	t.Parallel()
 	t.Run("create", func(t *testing.T) {
 		d := newTerraformDir(t)
 		d.write(t, providerBlock+orders(`timeouts = { create = "1s" }`)+dependent)
@@ -154,6 +199,7 @@ func TestTFTimeLimit(t *testing.T) {
 }
 
 func TestTFUpdateFailureKeepsTheTrueStage(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	d.write(t, providerBlock+ordersBlock)
 	d.cluster.script(t, fakeScript{Run: "wait"})
@@ -164,6 +210,7 @@ func TestTFUpdateFailureKeepsTheTrueStage(t *testing.T) {
 }
 
 func TestTFSettingsChangeWithoutCalls(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	d.write(t, providerBlock+ordersBlock)
 	d.apply(t)
@@ -211,6 +258,7 @@ func TestTFSettingsChangeWithoutCalls(t *testing.T) {
 }
 
 func TestTFRefusedChanges(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	d.cluster.script(t, fakeScript{Partitioned: true})
 	d.write(t, providerBlock+orders(`partitions = [{ dt = "2026-11-28" }]
@@ -245,6 +293,7 @@ func TestTFRefusedChanges(t *testing.T) {
 }
 
 func TestTFGoneAndUnreadable(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	d.write(t, providerBlock+ordersBlock)
 	d.apply(t)
@@ -264,6 +313,7 @@ func TestTFGoneAndUnreadable(t *testing.T) {
 }
 
 func TestTFDisabledIsDrift(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	d.write(t, providerBlock+ordersBlock)
 	d.apply(t)
@@ -276,6 +326,7 @@ func TestTFDisabledIsDrift(t *testing.T) {
 }
 
 func TestTFPanicIsAnError(t *testing.T) {
+	t.Parallel()
 	d := newTerraformDir(t)
 	d.write(t, `
 provider "fluss" {
@@ -293,6 +344,7 @@ provider "fluss" {
 // TestTFSecretsStayOut plants secrets in the configuration and in every text of
 // the promoter, and looks for them wherever Terraform writes.
 func TestTFSecretsStayOut(t *testing.T) {
+	t.Parallel()
 	const password, key = "planted-password", "planted-access-key"
 	d := newTerraformDir(t)
 	config := `

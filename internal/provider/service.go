@@ -83,6 +83,8 @@ func fromProviderData(v any, diags *diag.Diagnostics) *providerData {
 // guard calls a Promoter so that a panic in it becomes an error, with the place
 // of the panic in the log.
 func guard(ctx context.Context, call func() error) error {
+	working.Add(1)
+	defer working.Add(-1)
 	err := safego.Do(call)
 	var panicked *safego.PanicError
 	if errors.As(err, &panicked) {
