@@ -164,7 +164,7 @@ func (p Problem) Detail() string {
 	add("Required: ", p.Required)
 	add("Why: ", p.Why)
 	add("What to do: ", p.Fix)
-	if p.PrepareFixes {
+	if p.PrepareFixes && !strings.Contains(p.Fix, "prepare_source = true") {
 		add("", "prepare_source = true makes this change for you.")
 	}
 	return b.String()

@@ -54,6 +54,10 @@ type Detail struct {
 	SchemaID    *int64              `json:"schema_id,omitempty"` // base schema
 	Planned     []SourceChange      `json:"planned,omitempty"`
 	Unvalidated []string            `json:"unvalidated,omitempty"`
+	// what the user asked for, so that an import can tell
+	PrepareSource   bool              `json:"prepare_source,omitempty"`
+	TableProperties map[string]string `json:"table_properties,omitempty"`
+	LakeLayout      string            `json:"lake_layout,omitempty"`
 
 	// created: the table, and the partitions that will be initialized by their
 	// Paimon value texts and by their Fluss names, in the same order

@@ -90,7 +90,9 @@ func (s *Service) Observe(ctx context.Context, ref Ref) (*Observation, error) {
 	}
 	obs := &Observation{Result: resultOf(clusterID, hist, info)}
 	if hist.started != nil {
-		obs.Spec = &Spec{Name: ref.Name, Partitions: hist.started.Detail.Selection, Engine: hist.started.Detail.Engine}
+		d := hist.started.Detail
+		obs.Spec = &Spec{Name: ref.Name, Partitions: d.Selection, Engine: d.Engine, PrepareSource: d.PrepareSource,
+			TableProperties: d.TableProperties, LakeLayout: d.LakeLayout}
 	}
 	if hist.enabled == nil {
 		return obs, nil

@@ -104,6 +104,9 @@ func (r *run) previewExisting(ctx context.Context, rep *Report) {
 	switch {
 	case h.enabled != nil:
 		rep.Existing.Plan = "nothing: complete"
+		if r.info.Descriptor.Properties[enabledProperty] != "true" {
+			rep.Existing.Stage, rep.Existing.Plan = StageDisabled, "enable datalake again"
+		}
 		if r.spec.OperationID != h.id {
 			rep.add(r.complete(ctx))
 		}

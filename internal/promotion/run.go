@@ -200,7 +200,8 @@ func (r *run) startNew(ctx context.Context) error {
 	r.info = nil
 	r.op = hold(ctx, r.j, id, r.spec.Name, 0, r.s.cfg.Heartbeat)
 	d := Detail{Fingerprint: &r.src.pin, Selection: sortedSelection(r.spec.Partitions), Engine: "native", Generation: r.c.generation,
-		SchemaID: ptr(r.src.schema.ID), Planned: r.jdg.Changes, Unvalidated: r.jdg.Unvalidated}
+		SchemaID: ptr(r.src.schema.ID), Planned: r.jdg.Changes, Unvalidated: r.jdg.Unvalidated,
+		PrepareSource: r.spec.PrepareSource, TableProperties: r.spec.TableProperties, LakeLayout: r.spec.LakeLayout}
 	if err := r.op.append(ctx, EventStarted, d); err != nil {
 		return err
 	}

@@ -194,6 +194,7 @@ func TestPromotePartitionsSelected(t *testing.T) {
 			t.Errorf("imported %s = %s, it was %s", k, text(got[k]), text(state[k]))
 		}
 	}
+	imported.must("plan", "-detailed-exitcode") // status 2 when anything would change
 }
 
 func TestPromoteAppendTables(t *testing.T) {
