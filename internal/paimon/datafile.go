@@ -132,7 +132,11 @@ func (f parquetFile) Read(columns []fileColumn, batchRows int) (fileReader, erro
 		}
 		wanted[i] = parquet.Column{Name: c.Name, Type: t}
 	}
-	return f.file.Read(wanted, parquet.ReadOptions{BatchRows: batchRows})
+	r, err := f.file.Read(wanted, parquet.ReadOptions{BatchRows: batchRows})
+	if err != nil {
+		return nil, err // not r: a nil *parquet.Reader would be a fileReader that is not nil
+	}
+	return r, nil
 }
 
 var parquetKinds = map[Kind]parquet.Kind{
