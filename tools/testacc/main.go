@@ -87,6 +87,9 @@ func run() int {
 			fmt.Fprintln(os.Stderr, "testacc:", err)
 			total.failed++
 		}
+		if ctx.Err() != nil {
+			break
+		}
 	}
 	fmt.Printf("%d passed, %d failed\n", total.passed, total.failed)
 	if total.failed > 0 || total.passed == 0 {
