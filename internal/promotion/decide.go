@@ -55,7 +55,7 @@ func (r *run) decide(ctx context.Context) (decision, error) {
 			return decision{}, r.notTerminal("restarting after a change of the source")
 		}
 		return decision{actionRestart, "the source moved on"}, nil
-	case h.ended == EventFailed || h.ended == EventCancelled || h.ended == EventDropping || h.ended == EventDropped:
+	case h.over():
 		if end != ownerEnded {
 			return decision{}, r.notTerminal("restarting a failed operation")
 		}

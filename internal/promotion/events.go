@@ -48,7 +48,7 @@ type Event struct {
 type Detail struct {
 	// started
 	Fingerprint *Fingerprint        `json:"fingerprint,omitempty"`
-	Selection   []map[string]string `json:"selection,omitempty"` // nil: all partitions
+	Selection   []map[string]string `json:"selection,omitzero"` // nil: all partitions; empty: none
 	Engine      string              `json:"engine,omitempty"`
 	Generation  string              `json:"generation,omitempty"`
 	SchemaID    *int64              `json:"schema_id,omitempty"` // base schema
@@ -221,6 +221,7 @@ func (h *history) add(e Event) {
 // dropLoaded forgets everything that was in an earlier Fluss table.
 func (h *history) dropLoaded() {
 	h.prepared, h.loading, h.loaded, h.registered, h.verified = nil, false, nil, nil, nil
+	h.rows, h.bytes = 0, 0
 	h.buckets = map[string]LoadedBucket{}
 }
 
@@ -246,6 +247,15 @@ func (h *history) stage() Stage {
 	default:
 		return StageValidated
 	}
+}
+
+// over says whether the operation is never gone on with, only started anew.
+func (h *history) over() bool {
+	switch h.ended {
+	case EventFailed, EventCancelled, EventDropping, EventDropped:
+		return true
+	}
+	return false
 }
 
 // loadTouched says whether rows may have been sent into the table.

@@ -75,6 +75,10 @@ func TestFold(t *testing.T) {
 			}
 		})
 	}
+	beat := Event{Kind: EventHeartbeat, Detail: Detail{Rows: 5, Bytes: 50}}
+	if h := fold("op", story(event(EventStarted), created(7), beat, fenced)); h.rows != 0 || h.bytes != 0 {
+		t.Errorf("behind the fence %d rows and %d bytes still count as loaded", h.rows, h.bytes)
+	}
 	if ownerProvenEnded(fold("op", nil)) {
 		t.Error("an operation without a journal counts as ended")
 	}
@@ -91,6 +95,9 @@ func TestDetailRoundTrip(t *testing.T) {
 	}
 	if _, err := decodeDetail("{"); err == nil {
 		t.Error("a cut detail decodes")
+	}
+	if none, err := decodeDetail(Detail{Selection: []map[string]string{}}.encode()); err != nil || none.Selection == nil {
+		t.Errorf("an empty selection comes back as all partitions: %+v, %v", none, err)
 	}
 	// An empty selection (no partition) is not the same as none (all of them).
 	if all, err := decodeDetail(Detail{}.encode()); err != nil || all.Selection != nil {

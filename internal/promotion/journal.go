@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
@@ -47,6 +48,7 @@ type journal struct {
 	info      *fluss.TableInfo
 	clusterID string
 
+	encoding  sync.Mutex // of the encoders, which keep scratch
 	rowEnc    *row.Encoder
 	keyEnc    *row.KeyEncoder // primary key bytes
 	bucketEnc *row.KeyEncoder
@@ -218,11 +220,7 @@ func newOperationID() (string, error) {
 func (j *journal) append(ctx context.Context, e Event) (holder Event, ours bool, err error) {
 	values := []any{e.OperationID, e.Seq, e.EntryID, string(e.Kind), e.Database, e.Table, e.Owner.Token, e.Owner.Host,
 		e.Owner.HostBoot, e.Owner.PID, e.Owner.PIDStart, row.TimestampValue{Millis: e.At.UnixMilli()}, e.Detail.encode()}
-	encoded, err := j.rowEnc.AppendValues(nil, values)
-	if err != nil {
-		return Event{}, false, fmt.Errorf("promotion: journal %s: %w", j.path, err)
-	}
-	key, err := j.keyEnc.AppendValues(nil, values[:2])
+	key, encoded, err := j.encode(values)
 	if err != nil {
 		return Event{}, false, fmt.Errorf("promotion: journal %s: %w", j.path, err)
 	}
@@ -252,6 +250,28 @@ func (j *journal) append(ctx context.Context, e Event) (holder Event, ours bool,
 	}
 }
 
+// encode makes the key and the row of one event.
+func (j *journal) encode(values []any) (key, encoded []byte, err error) {
+	j.encoding.Lock()
+	defer j.encoding.Unlock()
+	if encoded, err = j.rowEnc.AppendValues(nil, values); err != nil {
+		return nil, nil, err
+	}
+	key, err = j.keyEnc.AppendValues(nil, values[:2])
+	return key, encoded, err
+}
+
+// bucketKeyOf encodes an operation ID as the bucket key.
+func (j *journal) bucketKeyOf(operationID string) ([]byte, error) {
+	j.encoding.Lock()
+	defer j.encoding.Unlock()
+	key, err := j.bucketEnc.AppendValues(nil, []any{operationID})
+	if err != nil {
+		return nil, fmt.Errorf("promotion: journal %s: %w", j.path, err)
+	}
+	return key, nil
+}
+
 // retryable says whether a journal call may go through when it is made again.
 // What a server refuses for a while the client has retried already.
 func retryable(err error) bool {
@@ -260,9 +280,9 @@ func retryable(err error) bool {
 }
 
 func (j *journal) bucketOf(operationID string) (fluss.BucketID, error) {
-	key, err := j.bucketEnc.AppendValues(nil, []any{operationID})
+	key, err := j.bucketKeyOf(operationID)
 	if err != nil {
-		return fluss.BucketID{}, fmt.Errorf("promotion: journal %s: %w", j.path, err)
+		return fluss.BucketID{}, err
 	}
 	n := j.info.Descriptor.BucketCount
 	return fluss.BucketID{PartitionID: -1, Bucket: int32(row.Bucket(j.info.LakeFormat(), key, n))}, nil
@@ -270,9 +290,9 @@ func (j *journal) bucketOf(operationID string) (fluss.BucketID, error) {
 
 // read returns the events of one operation in seq order; none is no error.
 func (j *journal) read(ctx context.Context, operationID string) ([]Event, error) {
-	prefix, err := j.bucketEnc.AppendValues(nil, []any{operationID})
+	prefix, err := j.bucketKeyOf(operationID)
 	if err != nil {
-		return nil, fmt.Errorf("promotion: journal %s: %w", j.path, err)
+		return nil, err
 	}
 	// A prefix of the primary key in the primary key's own encoding.
 	prefix, err = j.prefixBytes(operationID, prefix)

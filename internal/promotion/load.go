@@ -49,12 +49,16 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	defer func() { <-r.s.slots }()
+	fresh := !r.hist.loadTouched()
 	if err := r.journaled(ctx, EventLoading, Detail{Stage: StageLoading}); err != nil {
 		return err
 	}
 	r.op.setStage(StageLoading)
 	l, err := r.newLoader(ctx)
 	if err != nil {
+		return err
+	}
+	if err := l.startsEmpty(fresh); err != nil {
 		return err
 	}
 	err = l.run(ctx)
@@ -110,6 +114,18 @@ func (r *run) newLoader(ctx context.Context) (*loader, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// startsEmpty refuses rows that no load of this operation can have written: any
+// in a fresh table, and any in a bucket without rows in the source.
+func (l *loader) startsEmpty(fresh bool) error {
+	for _, t := range l.tasks {
+		none := t.files == nil || len(t.files.Files) == 0
+		if off := l.start[t.key()]; off != 0 && (fresh || none) {
+			return foreignWriter(t.key(), off, "0, as nothing was loaded into it yet")
+		}
+	}
+	return nil
 }
 
 func orDefault(n, def int) int {

@@ -37,6 +37,7 @@ type operation struct {
 
 	appending sync.Mutex // one append at a time: each takes the next seq
 	seq       int64      // of the newest event known; under appending
+	lost      bool       // the operation is somebody else's for good; under appending
 
 	lease atomic.Int64 // boot time (ns) until which nobody may call this owner silent
 
@@ -62,6 +63,11 @@ func hold(ctx context.Context, j *journal, id string, name TableName, seq int64,
 func (o *operation) append(ctx context.Context, kind EventKind, d Detail) error {
 	o.appending.Lock()
 	defer o.appending.Unlock()
+	// Behind the event that took the operation away the next seq may be free:
+	// winning it would push the new owner out.
+	if o.lost {
+		return errSuperseded
+	}
 	for {
 		e := Event{OperationID: o.id, Seq: o.seq + 1, EntryID: uuid.NewString(), Kind: kind, Database: o.name.Database,
 			Table: o.name.Table, Owner: o.owner, At: time.Now(), Detail: d}
@@ -84,6 +90,7 @@ func (o *operation) append(ctx context.Context, kind EventKind, d Detail) error 
 			o.cancel(errCancelRequested)
 			continue
 		default:
+			o.lost = true
 			o.cancel(errSuperseded)
 			return errSuperseded
 		}

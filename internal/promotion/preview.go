@@ -100,11 +100,16 @@ func (r *run) previewExisting(ctx context.Context, rep *Report) {
 		rep.Existing.Plan = plan
 		rep.Problems = append(rep.Problems, Problem{Severity: SeverityWarning, Attribute: []string{"table"}, Summary: summary, Found: found})
 	}
-	moved := r.sourceMoved(ctx)
+	// Once datalake is on, the tiering service moves the source on as it should;
+	// commits of others are looked for when the operation is finished.
+	var moved error
+	if !r.datalakeOn() {
+		moved = r.sourceMoved(ctx)
+	}
 	switch {
 	case h.enabled != nil:
 		rep.Existing.Plan = "nothing: complete"
-		if r.info.Descriptor.Properties[enabledProperty] != "true" {
+		if !r.datalakeOn() {
 			rep.Existing.Stage, rep.Existing.Plan = StageDisabled, "enable datalake again"
 		}
 		if r.spec.OperationID != h.id {
@@ -114,7 +119,7 @@ func (r *run) previewExisting(ctx context.Context, rep *Report) {
 		warn("drop and load again", "The unfinished promotion will be dropped and loaded again: the source has moved on", moved.Error())
 	case moved != nil:
 		rep.add(moved)
-	case h.stage() == StageFailed:
+	case h.over():
 		warn("drop and load again", fmt.Sprintf("The failed operation %s will be dropped and loaded again", h.id), h.endReason)
 	case !ownerProvenEnded(h):
 		warn("resume", "An unfinished promotion of this table exists", fmt.Sprintf(

@@ -190,7 +190,11 @@ func (s *Service) findRemoval(ctx context.Context, ref Ref) (*removal, error) {
 	case hist == nil && ref.OperationID == "":
 		return nil, Problem{Severity: SeverityError, Summary: "The Fluss table was not made by a promotion", Found: info.Path.String(),
 			Fix: "take it out of state with a removed block; it is not dropped"}
-	case hist == nil, ref.OperationID != "" && hist.id != ref.OperationID, ref.TableID != 0 && info.TableID != ref.TableID:
+	case hist == nil, ref.OperationID != "" && hist.id != ref.OperationID:
+		return &removal{nothing: true}, nil
+	case ref.TableID != 0 && info.TableID != ref.TableID && (ref.OperationID == "" || hist.enabled != nil):
+		// An unfinished operation gets another table ID when it is fenced: then
+		// it is still the one to remove.
 		return &removal{nothing: true}, nil
 	}
 	d := &dropper{s: s, c: c, j: j, path: flussPath(ref.Name), info: info, hist: hist, name: ref.Name}

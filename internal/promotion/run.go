@@ -140,7 +140,17 @@ func findOperation(ctx context.Context, c *connection, j *journal, path fluss.Ta
 	if err != nil {
 		return nil, nil, err
 	}
-	return info, fold(id, events), nil
+	hist := fold(id, events)
+	if hist.events > 0 && (hist.started == nil || hist.started.Detail.Fingerprint == nil) {
+		return nil, nil, fmt.Errorf("promotion: journal %s: operation %s has %d events and no whole %q event among them; was the journal changed by hand?",
+			j.path, id, hist.events, EventStarted)
+	}
+	return info, hist, nil
+}
+
+// datalakeOn says whether the Fluss table is enabled, journaled or not.
+func (r *run) datalakeOn() bool {
+	return r.info != nil && r.info.Descriptor.Properties[enabledProperty] == "true"
 }
 
 func (r *run) checkPin() error {
@@ -155,7 +165,7 @@ func (r *run) checkPin() error {
 		}
 		found = commitBy(r.src.snapshot)
 	}
-	if r.hist != nil && r.hist.enabled != nil {
+	if r.hist != nil && (r.hist.enabled != nil || r.datalakeOn()) {
 		return nil // the lake has gone on since, as it should
 	}
 	return Problem{Severity: SeverityError, Attribute: []string{"source_snapshot_id"}, Summary: "The source is at another snapshot than the pinned one",
@@ -258,9 +268,10 @@ func (e fatalError) Unwrap() error { return e.Problem }
 // own, and makes the error for the user.
 func (r *run) stopped(ctx context.Context, cause error) error {
 	why := context.Cause(r.op.ctx)
+	superseded := Problem{Severity: SeverityError, Summary: "Another process has taken this promotion over",
+		Found: errSuperseded.Error(), Fix: "let the other one finish; nothing more was written by this one"}
 	if errors.Is(why, errSuperseded) || errors.Is(cause, errSuperseded) {
-		return Problem{Severity: SeverityError, Summary: "Another process has taken this promotion over",
-			Found: errSuperseded.Error(), Fix: "let the other one finish; nothing more was written by this one"}
+		return superseded
 	}
 	limit, done := context.WithTimeout(context.WithoutCancel(ctx), windDown)
 	defer done()
@@ -279,7 +290,9 @@ func (r *run) stopped(ctx context.Context, cause error) error {
 	case errors.Is(why, errLeaseLost):
 		cause = fmt.Errorf("%w (%w)", errLeaseLost, cause)
 	}
-	if err := r.op.append(limit, kind, d); err != nil {
+	if err := r.op.append(limit, kind, d); errors.Is(err, errSuperseded) {
+		return superseded
+	} else if err != nil {
 		r.warnings = append(r.warnings, Problem{Severity: SeverityWarning, Summary: "The journal's last entry could not be written",
 			Found: firstLine(err.Error()), Why: "the next apply cannot read from the journal how this run ended and finds it out from the process and the cluster"})
 	} else {
