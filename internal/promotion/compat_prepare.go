@@ -108,8 +108,8 @@ func stampFlussOptions(s *paimon.Schema, created *fluss.TableInfo) {
 	s.Options["fluss."+enabledProperty] = "false"
 }
 
-// SameContent compares a newer schema with base and the planned changes, none
-// or all of them. IDs, times and the fluss.* and lakestream.* options are left
+// SameContent compares a newer schema with base and all of the planned changes;
+// base may have them already. IDs, times and the fluss.* and lakestream.* options are left
 // out: preparing and enabling each add a schema version, and Fluss stores its
 // properties as options. Paimon Java writes a JSON null as the text "null" and
 // the defaults of old schema files as options; these count as equal. The

@@ -119,7 +119,7 @@ func (r *run) sourceMoved(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return sameSchema(base, r.src.schema, r.hist.planned())
+	return r.hist.sameSchema(base, r.src.schema)
 }
 
 func isProblem(err error) bool {

@@ -26,7 +26,9 @@ func (r *run) enable(ctx context.Context) error {
 		if p := isProblem(err); !p {
 			return err
 		}
-		if off := r.setDatalake(context.WithoutCancel(ctx), false); off != nil {
+		limit, done := context.WithTimeout(context.WithoutCancel(ctx), windDown)
+		defer done()
+		if off := r.setDatalake(limit, false); off != nil {
 			return errors.Join(err, fmt.Errorf("disabling datalake again: %w", off))
 		}
 		return err
@@ -65,7 +67,7 @@ func (r *run) recheck(ctx context.Context) error {
 	if err := r.src.table.Reload(ctx); err != nil {
 		return err
 	}
-	return sameSchema(base, r.src.table.Schema(), r.hist.planned())
+	return r.hist.sameSchema(base, r.src.table.Schema())
 }
 
 // planned is what the operation changes on the source: as foreseen at its start

@@ -27,9 +27,14 @@ func hostBoot() string {
 // processStart looks a process up. known is false when that could not be told.
 // A zombie has ended: it can run nothing any more.
 func processStart(pid int64) (start int64, exists, known bool) {
+	if pid <= 0 { // not a process number; to kill(2) a group
+		return 0, false, false
+	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-		return 0, false, true
+		// A /proc mounted with hidepid shows no processes of other users.
+		gone := errors.Is(unix.Kill(int(pid), 0), unix.ESRCH)
+		return 0, false, gone
 	}
 	if err != nil {
 		return 0, false, false

@@ -130,6 +130,74 @@ func (e *realEnv) begun(t *testing.T, s Spec, owner func(*Owner)) *run {
 	return r
 }
 
+// The owner ends before the source is prepared, or before it could journal that:
+// the operation goes on.
+func TestRealStoppedBeforePrepared(t *testing.T) {
+	e := real(t)
+	gone := func(r *run) { r.op.owner.PIDStart++ }
+	for name, stop := range map[string]func(t *testing.T, ctx context.Context, r *run){
+		"no table yet": func(t *testing.T, ctx context.Context, r *run) {},
+		"table not journaled": func(t *testing.T, ctx context.Context, r *run) {
+			if err := r.createTable(ctx); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"created": func(t *testing.T, ctx context.Context, r *run) {
+			if err := r.create(ctx); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"schema not journaled": func(t *testing.T, ctx context.Context, r *run) {
+			if err := r.create(ctx); err != nil {
+				t.Fatal(err)
+			}
+			next, err := PreparedSchema(r.src.schema, r.jdg, r.c.generation, r.info)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.commitSchema(ctx, next); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		for _, sample := range []string{"flink_lookup", "compacted", "py_pk"} {
+			t.Run(name+"/"+sample, func(t *testing.T) {
+				s := e.sample(t, sample, strings.ReplaceAll(name, " ", "_")+"_"+sample)
+				ctx := deadline(t)
+				c, err := e.svc.connect(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				j, err := openJournal(ctx, c.client, e.svc.cfg.Journal, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := &run{s: e.svc, c: c, j: j, spec: s, path: flussPath(s.Name), drained: true}
+				if err := r.look(ctx); err != nil {
+					t.Fatal(err)
+				}
+				r.op = nil
+				if err := r.startNew(ctx); err != nil {
+					t.Fatal(err)
+				}
+				gone(r)
+				if err := r.journaled(ctx, EventHeartbeat, Detail{}); err != nil { // by the owner that is gone
+					t.Fatal(err)
+				}
+				stop(t, ctx, r)
+				rep, err := e.svc.Preview(ctx, s)
+				if err != nil || !rep.Compatible {
+					t.Fatalf("preview: %v, %v", err, rep.Errors())
+				}
+				res := e.run(t, s)
+				if name != "no table yet" && (res.OperationID != r.op.id || res.TableID != r.info.TableID) {
+					t.Errorf("operation %s, table %d; it was operation %s, table %d", res.OperationID, res.TableID, r.op.id, r.info.TableID)
+				}
+			})
+		}
+	}
+}
+
 func elsewhere(o *Owner) { o.Host, o.HostBoot = "another-host", "elsewhere" }
 
 func TestRealSamples(t *testing.T) {

@@ -333,7 +333,9 @@ func (rm *removal) disable(ctx context.Context, opt RemoveOptions) error {
 		return nil
 	}
 	if err := rm.tiered(ctx); err != nil {
-		if on := setDatalake(context.WithoutCancel(ctx), rm.d.c.client, rm.d.path, true); on != nil {
+		limit, done := context.WithTimeout(context.WithoutCancel(ctx), windDown)
+		defer done()
+		if on := setDatalake(limit, rm.d.c.client, rm.d.path, true); on != nil {
 			return errors.Join(err, fmt.Errorf("enabling datalake again: %w", on))
 		}
 		return err

@@ -76,6 +76,12 @@ func (r *run) do(ctx context.Context) error {
 		return errs
 	}
 	if err := r.take(ctx); err != nil {
+		if r.op != nil && r.hist != nil && r.hist.owner.Token == r.op.owner.Token {
+			// Taken, and then stopped: the journal has to tell.
+			err = r.stopped(ctx, err)
+			r.op.end()
+			r.fill()
+		}
 		return err
 	}
 	r.res.Touched = true
@@ -197,6 +203,13 @@ func (r *run) take(ctx context.Context) error {
 		if err := r.look(ctx); err != nil {
 			return err
 		}
+		// The source may have changed between the two looks.
+		if err := r.checkPin(); err != nil {
+			return err
+		}
+		if errs := r.jdg.Errors(); len(errs) > 0 {
+			return errs
+		}
 		return r.startNew(ctx)
 	}
 	return fmt.Errorf("promotion: unknown decision %d", d.action)
@@ -231,6 +244,7 @@ func (r *run) claim(ctx context.Context, fenced bool, reason string) error {
 		}
 		return err
 	}
+	r.res.Touched = true
 	r.hist.add(Event{OperationID: r.hist.id, Seq: r.hist.lastSeq + 1, Kind: EventTakenOver, Owner: r.op.owner,
 		Detail: Detail{Fenced: fenced, Reason: reason}, At: time.Now()})
 	r.res.OperationID = r.hist.id

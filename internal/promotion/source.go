@@ -143,8 +143,14 @@ func commitBy(s *paimon.Snapshot) string {
 		time.UnixMilli(s.TimeMillis).UTC().Format(time.RFC3339))
 }
 
-func sameSchema(base, now *paimon.Schema, planned []SourceChange) error {
-	same, difference := SameContent(base, now, planned)
+// sameSchema compares the source's schema with what the operation began with
+// and makes of it: all of it once it is prepared, none or all of it before,
+// because the schema version may have been written and not journaled yet.
+func (h *history) sameSchema(base, now *paimon.Schema) error {
+	same, difference := SameContent(base, now, h.planned())
+	if !same && h.prepared == nil {
+		same, difference = SameContent(base, now, nil)
+	}
 	if same {
 		return nil
 	}
