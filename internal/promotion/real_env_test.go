@@ -1,0 +1,129 @@
+package promotion
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/stack"
+	"github.com/google/uuid"
+)
+
+// beat is the heartbeat of the real tests: an owner is silent after 3 of them,
+// and loses its lease after 2, which a loaded machine must not take for pauses.
+const beat = 2 * time.Second
+
+type realEnv struct {
+	svc *Service
+	st  *stack.Stack
+	db  string
+}
+
+func real(t *testing.T) *realEnv {
+	t.Helper()
+	dir := os.Getenv("FLUSS_TEST_STACK")
+	if dir == "" {
+		t.Skip("FLUSS_TEST_STACK is not set: no real servers to test against")
+	}
+	st, err := stack.Attach(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc, err := New(Config{Bootstrap: []string{st.Bootstrap}, Heartbeat: beat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(svc.Close)
+	return &realEnv{svc: svc, st: st, db: "promotion_" + strings.ReplaceAll(uuid.NewString()[:8], "-", "")}
+}
+
+// sample copies a sample table into the warehouse and returns the spec of its
+// promotion.
+func (e *realEnv) sample(t *testing.T, sample, table string) Spec {
+	t.Helper()
+	root, err := stack.RepositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(e.st.Warehouse, e.db+".db", table)
+	if err := os.CopyFS(to, os.DirFS(filepath.Join(root, "testdata", "paimon", sample, "table"))); err != nil {
+		t.Fatal(err)
+	}
+	s := Spec{Name: TableName{e.db, table}, PrepareSource: true, Verification: VerifyFull}
+	c, err := e.svc.connect(deadline(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.generation == generation09 {
+		s.LakeLayout = layoutLegacy
+	}
+	return s
+}
+
+func deadline(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func (e *realEnv) run(t *testing.T, s Spec) Result {
+	t.Helper()
+	res, _, err := e.svc.Run(deadline(t), s, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", s.Name, err)
+	}
+	if res.Stage != StageEnabled || !res.Touched {
+		t.Fatalf("%s: stage %s, touched %t", s.Name, res.Stage, res.Touched)
+	}
+	return res
+}
+
+// refused runs and wants an error with all of the texts.
+func (e *realEnv) refused(t *testing.T, s Spec, texts ...string) Result {
+	t.Helper()
+	res, _, err := e.svc.Run(deadline(t), s, nil)
+	if err == nil {
+		t.Fatalf("%s: went through; it should have been refused", s.Name)
+	}
+	for _, want := range texts {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the error lacks %q: %v", s.Name, want, err)
+		}
+	}
+	return res
+}
+
+// begun makes an operation that has come to loading, with rows of the source in
+// Fluss or without, by an owner that just stops.
+func (e *realEnv) begun(t *testing.T, s Spec, owner func(*Owner)) *run {
+	t.Helper()
+	ctx := deadline(t)
+	c, err := e.svc.connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := openJournal(ctx, c.client, e.svc.cfg.Journal, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{s: e.svc, c: c, j: j, spec: s, path: flussPath(s.Name), drained: true}
+	steps := []func(context.Context) error{r.look, r.startNew, r.create, r.prepare}
+	for i, step := range steps {
+		if err := step(ctx); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		if r.op != nil && owner != nil {
+			owner(&r.op.owner)
+		}
+	}
+	if err := r.journaled(ctx, EventLoading, Detail{Stage: StageLoading}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// elsewhere makes an owner one of another machine: its end can't be proven here.
+func elsewhere(o *Owner) { o.Host, o.HostBoot = "another-host", "elsewhere" }
