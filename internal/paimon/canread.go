@@ -2,6 +2,7 @@ package paimon
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -147,7 +148,7 @@ func unreadableType(t DataType) (DataType, bool) {
 
 func (t *Table) unsupportedFormat(f DataFile) *UnsupportedError {
 	return &UnsupportedError{What: fmt.Sprintf("file format %q", fileFormat(f.Name)), Where: fmt.Sprintf("table %q, data file %s", t.name, f.Name),
-		Why: "this reader reads parquet data files; rewrite them with file.format=parquet and a full compaction"}
+		Why: fmt.Sprintf("this reader reads %s data files; rewrite them with file.format=parquet and a full compaction", strings.Join(slices.Sorted(maps.Keys(formats)), ", "))}
 }
 
 func (t *Table) unsupportedFiles(plan *Plan, schema *Schema, buckets []*BucketFiles) (found UnsupportedErrors) {

@@ -30,7 +30,8 @@ type fileReader interface {
 	Close() error
 }
 
-// openedFile is an open data file.
+// openedFile is an open data file. NumRows is -1 where only reading to the end
+// tells.
 type openedFile interface {
 	Has(column string) bool
 	NumRows() int64
@@ -41,7 +42,7 @@ type openedFile interface {
 // formats are the data-file formats this reader has. Opening takes the file
 // over and closes it on failure.
 var formats = map[string]func(f storage.File, name string) (openedFile, error){
-	"parquet": openParquet,
+	"parquet": format(parquet.Open),
 }
 
 var codecNames = map[string]bool{"none": true, "zstd": true, "snappy": true, "gzip": true, "lz4": true, "lzo": true, "brotli": true, "deflate": true, "zstandard": true, "bzip2": true, "xz": true, "zlib": true}
@@ -87,11 +88,52 @@ func (t *Table) openDataFile(ctx context.Context, p Partition, bucket int, f Dat
 	if err != nil {
 		return nil, fmt.Errorf("paimon: table %q: %w", t.name, err)
 	}
-	if opened.NumRows() != f.RowCount {
+	switch opened.NumRows() {
+	case f.RowCount:
+		return opened, nil
+	case unknownRows:
+		return rowChecked{opened, file, f.RowCount}, nil
+	default:
 		_ = opened.Close()
-		return nil, corrupt(file, "it has %d rows, its manifest entry says %d", opened.NumRows(), f.RowCount)
+		return nil, wrongRows(file, opened.NumRows(), f.RowCount)
 	}
-	return opened, nil
+}
+
+// unknownRows is the NumRows of a file of a format that does not say.
+const unknownRows = -1
+
+func wrongRows(file string, has, says int64) error {
+	return corrupt(file, "it has %d rows, its manifest entry says %d", has, says)
+}
+
+// rowChecked makes sure, at the end, that a file has the rows it should have.
+type rowChecked struct {
+	openedFile
+	name string
+	says int64
+}
+
+func (f rowChecked) Read(columns []fileColumn, batchRows int) (fileReader, error) {
+	r, err := f.openedFile.Read(columns, batchRows)
+	if err != nil {
+		return nil, err
+	}
+	return &rowCheckedReader{fileReader: r, file: f}, nil
+}
+
+type rowCheckedReader struct {
+	fileReader
+	file rowChecked
+	rows int64
+}
+
+func (r *rowCheckedReader) Next() ([]*vector.Vector, int, error) {
+	columns, n, err := r.fileReader.Next()
+	r.rows += int64(n)
+	if r.rows > r.file.says || errors.Is(err, io.EOF) && r.rows < r.file.says {
+		return nil, 0, wrongRows(r.file.name, r.rows, r.file.says)
+	}
+	return columns, n, err
 }
 
 type countingFile struct {
@@ -105,64 +147,74 @@ func (f countingFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-type parquetFile struct {
-	in   io.Closer
-	file *parquet.File
+// decoder is an open file of a format's own package, which knows columns and
+// types and nothing of tables.
+type decoder[R fileReader] interface {
+	Has(column string) bool
+	NumRows() int64
+	Read(columns []vector.Column, opt vector.ReadOptions) (R, error)
 }
 
-func openParquet(f storage.File, name string) (openedFile, error) {
-	file, err := parquet.Open(f, f.Size(), name)
-	if err != nil {
-		_ = f.Close()
-		return nil, err
+// format makes a format of its package's Open.
+func format[D decoder[R], R fileReader](open func(in io.ReaderAt, size int64, name string) (D, error)) func(storage.File, string) (openedFile, error) {
+	return func(f storage.File, name string) (openedFile, error) {
+		file, err := open(f, f.Size(), name)
+		if err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		return decodedFile[R]{file, f}, nil
 	}
-	return parquetFile{f, file}, nil
 }
 
-func (f parquetFile) Has(column string) bool { return f.file.Has(column) }
-func (f parquetFile) NumRows() int64         { return f.file.NumRows() }
-func (f parquetFile) Close() error           { return f.in.Close() }
+type decodedFile[R fileReader] struct {
+	decoder[R]
+	in io.Closer
+}
 
-func (f parquetFile) Read(columns []fileColumn, batchRows int) (fileReader, error) {
-	wanted := make([]parquet.Column, len(columns))
+func (f decodedFile[R]) Close() error { return f.in.Close() }
+
+func (f decodedFile[R]) Read(columns []fileColumn, batchRows int) (fileReader, error) {
+	wanted := make([]vector.Column, len(columns))
 	for i, c := range columns {
-		t, err := parquetType(c.Type)
+		t, err := logicalType(c.Type)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", c.Name, err)
 		}
-		wanted[i] = parquet.Column{Name: c.Name, Type: t}
+		wanted[i] = vector.Column{Name: c.Name, Type: t}
 	}
-	r, err := f.file.Read(wanted, parquet.ReadOptions{BatchRows: batchRows})
+	r, err := f.decoder.Read(wanted, vector.ReadOptions{BatchRows: batchRows})
 	if err != nil {
-		return nil, err // not r: a nil *parquet.Reader would be a fileReader that is not nil
+		return nil, err // not r: a nil pointer would be a fileReader that is not nil
 	}
 	return r, nil
 }
 
-var parquetKinds = map[Kind]parquet.Kind{
-	Boolean: parquet.Boolean, TinyInt: parquet.Int8, SmallInt: parquet.Int16, Int: parquet.Int32, BigInt: parquet.Int64,
-	Float: parquet.Float, Double: parquet.Double, Char: parquet.String, VarChar: parquet.String,
-	Binary: parquet.Binary, VarBinary: parquet.Binary, Decimal: parquet.Decimal, Date: parquet.Date, Time: parquet.Time,
-	Timestamp: parquet.Timestamp, TimestampLTZ: parquet.Timestamp, Array: parquet.List, Map: parquet.Map, Row: parquet.Struct,
+var logicals = map[Kind]vector.Logical{
+	Boolean: vector.LogicalBoolean, TinyInt: vector.LogicalInt8, SmallInt: vector.LogicalInt16, Int: vector.LogicalInt32, BigInt: vector.LogicalInt64,
+	Float: vector.LogicalFloat, Double: vector.LogicalDouble, Char: vector.LogicalString, VarChar: vector.LogicalString,
+	Binary: vector.LogicalBinary, VarBinary: vector.LogicalBinary, Decimal: vector.LogicalDecimal, Date: vector.LogicalDate, Time: vector.LogicalTime,
+	Timestamp: vector.LogicalTimestamp, TimestampLTZ: vector.LogicalTimestamp, Array: vector.LogicalList, Map: vector.LogicalMap, Row: vector.LogicalStruct,
 }
 
-func parquetType(t DataType) (parquet.Type, error) {
-	kind, ok := parquetKinds[t.Kind]
+// logicalType is t as the packages of the formats know types.
+func logicalType(t DataType) (vector.Type, error) {
+	kind, ok := logicals[t.Kind]
 	if !ok {
-		return parquet.Type{}, fmt.Errorf("type %s can't be read from Parquet", t)
+		return vector.Type{}, fmt.Errorf("type %s can't be read from data files", t)
 	}
-	p := parquet.Type{Kind: kind, Precision: t.Precision, Scale: t.Scale}
+	l := vector.Type{Kind: kind, Precision: t.Precision, Scale: t.Scale}
 	for _, c := range childTypes(t) {
-		child, err := parquetType(c)
+		child, err := logicalType(c)
 		if err != nil {
-			return parquet.Type{}, err
+			return vector.Type{}, err
 		}
-		p.Children = append(p.Children, child)
+		l.Children = append(l.Children, child)
 	}
 	for _, f := range t.Fields {
-		p.Names = append(p.Names, f.Name)
+		l.Names = append(l.Names, f.Name)
 	}
-	return p, nil
+	return l, nil
 }
 
 // childTypes are the element, the key and value, or the fields of a nested

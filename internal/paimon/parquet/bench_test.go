@@ -67,9 +67,9 @@ var benchFile = sync.OnceValue(func() []byte {
 })
 
 var benchColumns = []Column{
-	{"id", Type{Kind: Int64}}, {"a", Type{Kind: Int32}}, {"b", Type{Kind: Int32}}, {"c", Type{Kind: Int64}},
-	{"price", Type{Kind: Decimal, Precision: 12, Scale: 2}}, {"at", Type{Kind: Timestamp, Precision: 3}}, {"day", Type{Kind: Date}},
-	{"status", Type{Kind: String}}, {"note", Type{Kind: String}}, {"score", Type{Kind: Double}},
+	{Name: "id", Type: Type{Kind: Int64}}, {Name: "a", Type: Type{Kind: Int32}}, {Name: "b", Type: Type{Kind: Int32}}, {Name: "c", Type: Type{Kind: Int64}},
+	{Name: "price", Type: Type{Kind: Decimal, Precision: 12, Scale: 2}}, {Name: "at", Type: Type{Kind: Timestamp, Precision: 3}}, {Name: "day", Type: Type{Kind: Date}},
+	{Name: "status", Type: Type{Kind: String}}, {Name: "note", Type: Type{Kind: String}}, {Name: "score", Type: Type{Kind: Double}},
 }
 
 func benchmarkRead(b *testing.B, columns []Column) {

@@ -13,43 +13,8 @@ const (
 	// julianEpoch is the Julian day of 1970-01-01 (INT96).
 	julianEpoch  = 2440588
 	millisPerDay = 24 * 60 * 60 * 1000
-	// longDecimal is the precision above which a decimal does not fit an int64.
-	longDecimal = 18
+	longDecimal  = vector.LongDecimal
 )
-
-// vectorKind is the kind of vector a type is read into.
-func (t Type) vectorKind() vector.Kind {
-	switch t.Kind {
-	case Boolean:
-		return vector.Bool
-	case Int8, Int16, Int32, Date, Time:
-		return vector.Int32
-	case Int64:
-		return vector.Int64
-	case Float:
-		return vector.Float32
-	case Double:
-		return vector.Float64
-	case Decimal:
-		if t.Precision > longDecimal {
-			return vector.Bytes
-		}
-		return vector.Int64
-	case Timestamp:
-		if t.Precision > 3 {
-			return vector.Timestamp
-		}
-		return vector.Int64
-	case List:
-		return vector.List
-	case Map:
-		return vector.Map
-	case Struct:
-		return vector.Struct
-	default: // String, Binary
-		return vector.Bytes
-	}
-}
 
 func int32s(v *vector.Vector) *[]int32     { return &v.Int32s }
 func int64s(v *vector.Vector) *[]int64     { return &v.Int64s }

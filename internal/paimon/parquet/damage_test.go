@@ -89,7 +89,7 @@ func readAll(data []byte, batch int) error {
 	}
 	var first error
 	for _, c := range f.root.children {
-		if err := readColumn(f, Column{c.name, natural(c)}, batch); err != nil && first == nil {
+		if err := readColumn(f, Column{Name: c.name, Type: natural(c)}, batch); err != nil && first == nil {
 			first = err
 		}
 	}

@@ -26,22 +26,22 @@ func TestRefusals(t *testing.T) {
 		is   error
 		text []string
 	}{
-		{all, Column{"nope", kind(Int32)}, nil, []string{`"nope" is not in the file`, "f_bool", "more"}},
-		{all, Column{"f_string", kind(Int32)}, ErrUnsupported, []string{`"f_string"`, "BYTE_ARRAY", "INT32"}},
-		{all, Column{"f_int", kind(String)}, ErrUnsupported, []string{`"f_int"`, "STRING"}},
-		{all, Column{"f_date", kind(Int32)}, ErrUnsupported, []string{`"f_date"`, "DATE"}},
-		{all, Column{"f_ts3", kind(Int64)}, ErrUnsupported, []string{`"f_ts3"`}},
-		{all, Column{"f_dec9", dec(9, 3)}, ErrUnsupported, []string{`"f_dec9"`, "scale 2", "wanted 3"}},
-		{all, Column{"f_int", dec(9, 2)}, ErrUnsupported, []string{`"f_int"`, "DECIMAL(9, 2)"}},
-		{all, Column{"f_dec9", dec(39, 2)}, nil, []string{`"f_dec9"`, "1 to 38"}},
-		{all, Column{"f_int", listOf(kind(Int32))}, ErrUnsupported, []string{`"f_int"`, "LIST"}},
-		{all, Column{"f_int", Type{Kind: List}}, nil, []string{"0 child types, required 1"}},
-		{all, Column{"f_int", Type{Kind: 99}}, nil, []string{"unknown kind 99"}},
-		{all, Column{"f_ts3", ts(10)}, nil, []string{"0 to 9"}},
-		{"nested/data-1.parquet", Column{"arr", kind(Int32)}, ErrUnsupported, []string{`"arr"`, "INT32"}},
-		{"nested/data-1.parquet", Column{"arr", inner}, ErrUnsupported, []string{`"arr"`, "STRUCT"}},
-		{"nested/data-1.parquet", Column{"mp", listOf(kind(Int32))}, ErrUnsupported, []string{`"mp.key_value"`}},
-		{"nested/data-1.parquet", Column{"st", mapOf(kind(Int32), kind(Int32))}, ErrUnsupported, []string{`"st"`, "MAP"}},
+		{all, Column{Name: "nope", Type: kind(Int32)}, nil, []string{`"nope" is not in the file`, "f_bool", "more"}},
+		{all, Column{Name: "f_string", Type: kind(Int32)}, ErrUnsupported, []string{`"f_string"`, "BYTE_ARRAY", "INT32"}},
+		{all, Column{Name: "f_int", Type: kind(String)}, ErrUnsupported, []string{`"f_int"`, "STRING"}},
+		{all, Column{Name: "f_date", Type: kind(Int32)}, ErrUnsupported, []string{`"f_date"`, "DATE"}},
+		{all, Column{Name: "f_ts3", Type: kind(Int64)}, ErrUnsupported, []string{`"f_ts3"`}},
+		{all, Column{Name: "f_dec9", Type: dec(9, 3)}, ErrUnsupported, []string{`"f_dec9"`, "scale 2", "wanted 3"}},
+		{all, Column{Name: "f_int", Type: dec(9, 2)}, ErrUnsupported, []string{`"f_int"`, "DECIMAL(9, 2)"}},
+		{all, Column{Name: "f_dec9", Type: dec(39, 2)}, nil, []string{`"f_dec9"`, "1 to 38"}},
+		{all, Column{Name: "f_int", Type: listOf(kind(Int32))}, ErrUnsupported, []string{`"f_int"`, "LIST"}},
+		{all, Column{Name: "f_int", Type: Type{Kind: List}}, nil, []string{"0 child types, required 1"}},
+		{all, Column{Name: "f_int", Type: Type{Kind: 99}}, nil, []string{"unknown kind 99"}},
+		{all, Column{Name: "f_ts3", Type: ts(10)}, nil, []string{"0 to 9"}},
+		{"nested/data-1.parquet", Column{Name: "arr", Type: kind(Int32)}, ErrUnsupported, []string{`"arr"`, "INT32"}},
+		{"nested/data-1.parquet", Column{Name: "arr", Type: inner}, ErrUnsupported, []string{`"arr"`, "STRUCT"}},
+		{"nested/data-1.parquet", Column{Name: "mp", Type: listOf(kind(Int32))}, ErrUnsupported, []string{`"mp.key_value"`}},
+		{"nested/data-1.parquet", Column{Name: "st", Type: mapOf(kind(Int32), kind(Int32))}, ErrUnsupported, []string{`"st"`, "MAP"}},
 	} {
 		_, err := openFile(t, c.file).Read([]Column{c.want}, ReadOptions{})
 		if err == nil {
@@ -104,14 +104,14 @@ func TestValuesOutOfRange(t *testing.T) {
 		Clock int32    `parquet:"clock,time(millisecond)"`
 	}
 	data := write(t, []row{{Big: 1 << 40, Word: 1 << 31, Long: 1 << 63, Price: [16]byte{1}, Clock: 86_400_000}})
-	for _, c := range []Column{{"big", kind(Int32)}, {"big", kind(Int8)}, {"word", kind(Int32)}, {"long", kind(Int64)},
-		{"price", dec(18, 2)}, {"clock", kind(Time)}} {
+	for _, c := range []Column{{Name: "big", Type: kind(Int32)}, {Name: "big", Type: kind(Int8)}, {Name: "word", Type: kind(Int32)}, {Name: "long", Type: kind(Int64)},
+		{Name: "price", Type: dec(18, 2)}, {Name: "clock", Type: kind(Time)}} {
 		err := next(t, data, c)
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("column %q, row group 0, page at offset", c.Name)) {
 			t.Errorf("%s as %s: %v", c.Name, c.Type, err)
 		}
 	}
-	for _, c := range []Column{{"big", kind(Int64)}, {"word", kind(Int64)}, {"price", dec(38, 2)}} {
+	for _, c := range []Column{{Name: "big", Type: kind(Int64)}, {Name: "word", Type: kind(Int64)}, {Name: "price", Type: dec(38, 2)}} {
 		if err := next(t, data, c); err != nil {
 			t.Errorf("%s as %s: %v", c.Name, c.Type, err)
 		}
@@ -131,7 +131,7 @@ func TestNoColumns(t *testing.T) {
 	if _, _, err := r.Next(); err != io.EOF {
 		t.Errorf("at the end: %v", err)
 	}
-	r, _ = f.Read([]Column{{"a", kind(Int32)}}, ReadOptions{})
+	r, _ = f.Read([]Column{{Name: "a", Type: kind(Int32)}}, ReadOptions{})
 	r.Close()
 	if _, _, err := r.Next(); err == nil || err == io.EOF || r.Close() != nil {
 		t.Errorf("after Close: %v", err)
@@ -261,7 +261,7 @@ func TestHostilePages(t *testing.T) {
 		file := onePage(t, c.codec, c.header, c.body, c.values, c.claimed)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		err := next(t, file, Column{"x", kind(Int64)})
+		err := next(t, file, Column{Name: "x", Type: kind(Int64)})
 		runtime.ReadMemStats(&after)
 		if err == nil || !strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), "unforeseen") {
 			t.Errorf("%s: %v", c.name, err)
@@ -295,7 +295,7 @@ func TestLargeRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := f.Read([]Column{{"id", kind(Int64)}, {"text", kind(String)}}, ReadOptions{})
+	r, err := f.Read([]Column{{Name: "id", Type: kind(Int64)}, {Name: "text", Type: kind(String)}}, ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +358,7 @@ func TestSourceErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := f.Read([]Column{{"id", kind(Int64)}}, ReadOptions{})
+	r, err := f.Read([]Column{{Name: "id", Type: kind(Int64)}}, ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

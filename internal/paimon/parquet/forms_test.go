@@ -49,8 +49,8 @@ func TestLegacyLists(t *testing.T) {
 	}
 	x := Type{Kind: Struct, Names: []string{"X"}, Children: []Type{kind(Int32)}}
 	xy := Type{Kind: Struct, Names: []string{"Y", "X"}, Children: []Type{kind(String), kind(Int32)}}
-	got := rowsOf(t, f, []Column{{"ints", listOf(kind(Int32))}, {"pairs", listOf(xy)}, {"ones", listOf(x)}, {"named", listOf(x)},
-		{"three", listOf(kind(Int32))}}, 0)
+	got := rowsOf(t, f, []Column{{Name: "ints", Type: listOf(kind(Int32))}, {Name: "pairs", Type: listOf(xy)}, {Name: "ones", Type: listOf(x)}, {Name: "named", Type: listOf(x)},
+		{Name: "three", Type: listOf(kind(Int32))}}, 0)
 	const want = `[{"ints":["1","2"],"named":[{"X":"4"}],"ones":[{"X":"3"}],"pairs":[{"X":"1","Y":"a"},{"X":"2","Y":"b"}],"three":["5","6"]},` +
 		`{"ints":[],"named":[],"ones":[],"pairs":[],"three":[]}]`
 	if s := asJSON(t, got); s != want {
@@ -64,9 +64,9 @@ func TestStructWithoutWantedFields(t *testing.T) {
 	f := openFile(t, "nested/data-1.parquet")
 	none := Type{Kind: Struct, Names: []string{"new", "list", "map"},
 		Children: []Type{dec(30, 2), listOf(kind(String)), mapOf(kind(Int32), inner)}}
-	columns := []Column{{"st", none}, {"deep", mapOf(kind(Int32), listOf(none))}, {"st", Type{Kind: Struct}}}
-	whole := rowsOf(t, f, []Column{{"st", Type{Kind: Struct, Names: []string{"a"}, Children: []Type{kind(Int32)}}},
-		{"deep", mapOf(kind(Int32), listOf(Type{Kind: Struct, Names: []string{"x"}, Children: []Type{kind(Int32)}}))}}, 1)
+	columns := []Column{{Name: "st", Type: none}, {Name: "deep", Type: mapOf(kind(Int32), listOf(none))}, {Name: "st", Type: Type{Kind: Struct}}}
+	whole := rowsOf(t, f, []Column{{Name: "st", Type: Type{Kind: Struct, Names: []string{"a"}, Children: []Type{kind(Int32)}}},
+		{Name: "deep", Type: mapOf(kind(Int32), listOf(Type{Kind: Struct, Names: []string{"x"}, Children: []Type{kind(Int32)}}))}}, 1)
 	for i, row := range rowsOf(t, f, columns[:2], 1) {
 		if (row["st"] == nil) != (whole[i]["st"] == nil) {
 			t.Errorf("row %d: %v, want %v", i, row["st"], whole[i]["st"])

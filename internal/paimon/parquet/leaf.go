@@ -36,7 +36,7 @@ type leafReader struct {
 func newLeafReader(f *File, n *node, s sink, t Type) *leafReader {
 	r := &leafReader{sink: s, maxDef: int32(n.def), minSlot: int32(n.slot)}
 	r.init(f, n)
-	r.v.Kind = t.vectorKind()
+	r.v.Kind = t.Vector()
 	return r
 }
 

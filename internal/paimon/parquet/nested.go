@@ -151,7 +151,7 @@ func (n *groupNode) assemble() (int, error) {
 
 // fillNull makes v n nulls of type t.
 func fillNull(v *vector.Vector, t Type, n int) {
-	v.Kind, v.Len = t.vectorKind(), n
+	v.Kind, v.Len = t.Vector(), n
 	old := len(v.Nulls)
 	v.Nulls = grow(v.Nulls, n)
 	for i := min(old, n); i < n; i++ {
@@ -328,7 +328,7 @@ func (b *nestedBuilder) structure(n *node, t Type) (assembler, error) {
 
 func newGroup(n *node, t Type) *groupNode {
 	g := &groupNode{node: n, slot: n.slot, rep: n.rep, notNull: n.def}
-	g.v.Kind = t.vectorKind()
+	g.v.Kind = t.Vector()
 	return g
 }
 

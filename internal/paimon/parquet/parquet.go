@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon/vector"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -34,105 +35,33 @@ var ErrCorrupt = errors.New("corrupt Parquet file")
 // type can't be adapted to the one wanted.
 var ErrUnsupported = errors.New("not supported")
 
-// Kind is the root of a wanted type.
-type Kind uint8
-
-// The kinds and the vector kind each is read into.
-const (
-	Boolean   Kind = iota + 1 // vector.Bool
-	Int8                      // vector.Int32
-	Int16                     // vector.Int32
-	Int32                     // vector.Int32
-	Int64                     // vector.Int64
-	Float                     // vector.Float32
-	Double                    // vector.Float64
-	String                    // vector.Bytes
-	Binary                    // vector.Bytes
-	Decimal                   // vector.Int64 up to precision 18, vector.Bytes above
-	Date                      // vector.Int32, days since 1970-01-01
-	Time                      // vector.Int32, milliseconds of the day
-	Timestamp                 // vector.Int64 (milliseconds) up to precision 3, vector.Timestamp above
-	List                      // vector.List; Children[0] is the element
-	Map                       // vector.Map; Children[0] is the key, Children[1] the value
-	Struct                    // vector.Struct; one child a name
+// The wanted types are those of package vector.
+type (
+	Kind        = vector.Logical
+	Type        = vector.Type
+	Column      = vector.Column
+	ReadOptions = vector.ReadOptions
 )
 
-var kindNames = [...]string{"", "BOOLEAN", "INT8", "INT16", "INT32", "INT64", "FLOAT", "DOUBLE", "STRING", "BINARY",
-	"DECIMAL", "DATE", "TIME", "TIMESTAMP", "LIST", "MAP", "STRUCT"}
-
-func (k Kind) String() string {
-	if int(k) < len(kindNames) && k != 0 {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("KIND(%d)", uint8(k))
-}
-
-// Type is a wanted type. Precision is used by Decimal (1 to 38), Time and
-// Timestamp (0 to 9), Scale by Decimal, Children by List (1), Map (2) and
-// Struct (one a name), Names by Struct.
-type Type struct {
-	Kind      Kind
-	Precision int
-	Scale     int
-	Children  []Type
-	Names     []string
-}
-
-func (t Type) String() string {
-	switch t.Kind {
-	case Decimal:
-		return fmt.Sprintf("DECIMAL(%d, %d)", t.Precision, t.Scale)
-	case Timestamp:
-		return fmt.Sprintf("TIMESTAMP(%d)", t.Precision)
-	default:
-		return t.Kind.String()
-	}
-}
-
-// validate checks the caller's side: a wrong Type is a programming error and
-// must not surface as a complaint about the file.
-func (t Type) validate(depth int) error {
-	if depth > maxDepth {
-		return fmt.Errorf("wanted type is nested deeper than %d levels", maxDepth)
-	}
-	children := 0
-	switch t.Kind {
-	case Decimal:
-		if t.Precision < 1 || t.Precision > 38 || t.Scale < 0 || t.Scale > t.Precision {
-			return fmt.Errorf("wanted type %s: precision must be 1 to 38 and scale 0 to precision", t)
-		}
-	case Timestamp, Time:
-		if t.Precision < 0 || t.Precision > 9 {
-			return fmt.Errorf("wanted type %s: precision must be 0 to 9", t)
-		}
-	case List:
-		children = 1
-	case Map:
-		children = 2
-	case Struct:
-		children = len(t.Names)
-	default:
-		if t.Kind < Boolean || t.Kind > Struct {
-			return fmt.Errorf("wanted type has the unknown kind %d", t.Kind)
-		}
-	}
-	if len(t.Children) != children {
-		return fmt.Errorf("wanted type %s has %d child types, required %d", t, len(t.Children), children)
-	}
-	for _, c := range t.Children {
-		if err := c.validate(depth + 1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Column is a wanted column: the name of a top-level field of the file, and
-// the type to read it as.
-type Column struct {
-	Name string
-	Type Type
-}
+// The kinds of wanted types.
+const (
+	Boolean   = vector.LogicalBoolean
+	Int8      = vector.LogicalInt8
+	Int16     = vector.LogicalInt16
+	Int32     = vector.LogicalInt32
+	Int64     = vector.LogicalInt64
+	Float     = vector.LogicalFloat
+	Double    = vector.LogicalDouble
+	String    = vector.LogicalString
+	Binary    = vector.LogicalBinary
+	Decimal   = vector.LogicalDecimal
+	Date      = vector.LogicalDate
+	Time      = vector.LogicalTime
+	Timestamp = vector.LogicalTimestamp
+	List      = vector.LogicalList
+	Map       = vector.LogicalMap
+	Struct    = vector.LogicalStruct
+)
 
 // File is an opened Parquet file: its decoded footer. It holds no other
 // resource, is safe for concurrent use, and may be read any number of times.
@@ -215,26 +144,16 @@ func unsupportedf(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrUnsupported, fmt.Errorf(format, args...))
 }
 
-// ReadOptions tune File.Read.
-type ReadOptions struct {
-	// BatchRows is the most rows Next returns at once; 0 means 4096. Next
-	// returns fewer when the rows are large (it aims at 32 MiB a column).
-	BatchRows int
-}
-
-const defaultBatchRows = 4096
-
 // Read starts reading the columns, in the order given. A column the file does
-// not have is an error (ask Has); a missing field of a Struct is all null.
+// not have is an error (ask Has); a missing field of a Struct is all null. Batches
+// are cut to about 32 MiB a column.
 func (f *File) Read(columns []Column, opt ReadOptions) (*Reader, error) {
-	if opt.BatchRows < 0 {
-		return nil, f.errorf(fmt.Errorf("BatchRows is %d, required at least 1, or 0 for the default", opt.BatchRows))
+	batchRows, err := opt.Rows()
+	if err != nil {
+		return nil, f.errorf(err)
 	}
-	if opt.BatchRows == 0 {
-		opt.BatchRows = defaultBatchRows
-	}
-	r := &Reader{file: f, wanted: slices.Clone(columns), batchRows: opt.BatchRows}
-	err := safego.Do(r.bind)
+	r := &Reader{file: f, wanted: slices.Clone(columns), batchRows: batchRows}
+	err = safego.Do(r.bind)
 	if err != nil {
 		return nil, f.errorf(contain(err))
 	}

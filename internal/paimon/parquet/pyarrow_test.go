@@ -17,19 +17,19 @@ var (
 )
 
 var pyarrowColumns = []Column{
-	{"id", kind(Int64)}, {"bool", kind(Boolean)}, {"i8", kind(Int8)}, {"i16", kind(Int16)}, {"i32", kind(Int32)},
-	{"i64", kind(Int64)}, {"few", kind(Int64)}, {"f32", kind(Float)}, {"f64", kind(Double)}, {"str", kind(String)},
-	{"uniq", kind(String)}, {"bin", kind(Binary)}, {"fix", kind(Binary)},
-	{"d5", Type{Kind: Decimal, Precision: 5, Scale: 2}}, {"d12", Type{Kind: Decimal, Precision: 12, Scale: 2}},
-	{"d18", Type{Kind: Decimal, Precision: 18, Scale: 6}}, {"d38", Type{Kind: Decimal, Precision: 38, Scale: 10}},
-	{"d12", Type{Kind: Decimal, Precision: 30, Scale: 2}}, // into bytes
-	{"date", kind(Date)}, {"time", Type{Kind: Time, Precision: 3}}, {"time6", Type{Kind: Time, Precision: 3}},
-	{"ts3", Type{Kind: Timestamp, Precision: 3}}, {"ts6", Type{Kind: Timestamp, Precision: 6}},
-	{"ltz6", Type{Kind: Timestamp, Precision: 9}}, {"ts9", Type{Kind: Timestamp, Precision: 9}}, {"null", kind(Int32)},
-	{"ints", listOf(kind(Int32))}, {"long", listOf(kind(Int64))}, {"lists", listOf(listOf(kind(String)))},
-	{"map", mapOf(kind(String), kind(Int64))},
-	{"st", Type{Kind: Struct, Names: []string{"a", "b", "in"}, Children: []Type{kind(Int32), kind(String), inner}}},
-	{"deep", mapOf(kind(Int32), listOf(inner))},
+	{Name: "id", Type: kind(Int64)}, {Name: "bool", Type: kind(Boolean)}, {Name: "i8", Type: kind(Int8)}, {Name: "i16", Type: kind(Int16)}, {Name: "i32", Type: kind(Int32)},
+	{Name: "i64", Type: kind(Int64)}, {Name: "few", Type: kind(Int64)}, {Name: "f32", Type: kind(Float)}, {Name: "f64", Type: kind(Double)}, {Name: "str", Type: kind(String)},
+	{Name: "uniq", Type: kind(String)}, {Name: "bin", Type: kind(Binary)}, {Name: "fix", Type: kind(Binary)},
+	{Name: "d5", Type: Type{Kind: Decimal, Precision: 5, Scale: 2}}, {Name: "d12", Type: Type{Kind: Decimal, Precision: 12, Scale: 2}},
+	{Name: "d18", Type: Type{Kind: Decimal, Precision: 18, Scale: 6}}, {Name: "d38", Type: Type{Kind: Decimal, Precision: 38, Scale: 10}},
+	{Name: "d12", Type: Type{Kind: Decimal, Precision: 30, Scale: 2}}, // into bytes
+	{Name: "date", Type: kind(Date)}, {Name: "time", Type: Type{Kind: Time, Precision: 3}}, {Name: "time6", Type: Type{Kind: Time, Precision: 3}},
+	{Name: "ts3", Type: Type{Kind: Timestamp, Precision: 3}}, {Name: "ts6", Type: Type{Kind: Timestamp, Precision: 6}},
+	{Name: "ltz6", Type: Type{Kind: Timestamp, Precision: 9}}, {Name: "ts9", Type: Type{Kind: Timestamp, Precision: 9}}, {Name: "null", Type: kind(Int32)},
+	{Name: "ints", Type: listOf(kind(Int32))}, {Name: "long", Type: listOf(kind(Int64))}, {Name: "lists", Type: listOf(listOf(kind(String)))},
+	{Name: "map", Type: mapOf(kind(String), kind(Int64))},
+	{Name: "st", Type: Type{Kind: Struct, Names: []string{"a", "b", "in"}, Children: []Type{kind(Int32), kind(String), inner}}},
+	{Name: "deep", Type: mapOf(kind(Int32), listOf(inner))},
 }
 
 // number is asText with times as nanoseconds and dates as days.

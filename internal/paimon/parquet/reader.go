@@ -41,7 +41,7 @@ type columnReader interface {
 func (r *Reader) bind() error {
 	r.rows, r.columns, r.batch = r.batchRows, nil, nil
 	for _, c := range r.wanted {
-		if err := c.Type.validate(0); err != nil {
+		if err := c.Type.Validate(); err != nil {
 			return fmt.Errorf("column %q: %w", c.Name, err)
 		}
 		n := r.file.root.child(c.Name)

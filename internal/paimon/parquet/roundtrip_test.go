@@ -173,7 +173,7 @@ func roundTrip(t *testing.T, r *rand.Rand) {
 		}
 		group[name] = lib.Compressed(node, codecs[r.IntN(len(codecs))])
 		picked, nullable = append(picked, w), append(nullable, nulls)
-		columns = append(columns, Column{name, w.want})
+		columns = append(columns, Column{Name: name, Type: w.want})
 	}
 	options := []lib.WriterOption{lib.NewSchema("t", group), lib.DataPageVersion(1 + r.IntN(2)),
 		lib.PageBufferSize([]int{100, 5000, 1 << 20}[r.IntN(3)])}
@@ -324,9 +324,9 @@ func TestNestedRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := Type{Kind: Struct, Names: []string{"X"}, Children: []Type{kind(String)}}
-		got := rowsOf(t, f, []Column{{"ID", kind(Int64)}, {"tags", listOf(kind(String))}, {"plain", listOf(kind(Int32))},
-			{"attrs", mapOf(kind(String), kind(Double))},
-			{"inner", Type{Kind: Struct, Names: []string{"A", "l", "none"}, Children: []Type{kind(Int64), listOf(x), kind(Date)}}},
+		got := rowsOf(t, f, []Column{{Name: "ID", Type: kind(Int64)}, {Name: "tags", Type: listOf(kind(String))}, {Name: "plain", Type: listOf(kind(Int32))},
+			{Name: "attrs", Type: mapOf(kind(String), kind(Double))},
+			{Name: "inner", Type: Type{Kind: Struct, Names: []string{"A", "l", "none"}, Children: []Type{kind(Int64), listOf(x), kind(Date)}}},
 		}, 1+r.IntN(900))
 		for i := range want {
 			if g, w := asJSON(t, got[i]), asJSON(t, want[i]); g != w {

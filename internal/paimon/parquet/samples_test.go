@@ -220,7 +220,7 @@ func schemaOf(t *testing.T, f *File, schemas []sampleSchema) sampleSchema {
 func sampleRows(t *testing.T, f *File, newest, old sampleSchema, batch int) []map[string]any {
 	names := old.names(t)
 	renamed, missing := map[string]string{}, []string{}
-	columns := []Column{{"_SEQUENCE_NUMBER", Type{Kind: Int64}}, {"_VALUE_KIND", Type{Kind: Int8}}}
+	columns := []Column{{Name: "_SEQUENCE_NUMBER", Type: Type{Kind: Int64}}, {Name: "_VALUE_KIND", Type: Type{Kind: Int8}}}
 	nested := map[string]string{}
 	for _, field := range newest.Fields {
 		name, ok := names[field.ID]
@@ -229,9 +229,9 @@ func sampleRows(t *testing.T, f *File, newest, old sampleSchema, batch int) []ma
 			continue
 		}
 		renamed[name] = field.Name
-		columns = append(columns, Column{name, sampleType(t, field.Type, names)})
+		columns = append(columns, Column{Name: name, Type: sampleType(t, field.Type, names)})
 		if f.Has("_KEY_" + name) {
-			columns = append(columns, Column{"_KEY_" + name, sampleType(t, field.Type, names)})
+			columns = append(columns, Column{Name: "_KEY_" + name, Type: sampleType(t, field.Type, names)})
 		}
 	}
 	for id, name := range newest.names(t) {
@@ -281,7 +281,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	r, err := f.Read([]Column{{"k1", Type{Kind: Int32}}, {"b", Type{Kind: String}}}, ReadOptions{})
+	r, err := f.Read([]Column{{Name: "k1", Type: Type{Kind: Int32}}, {Name: "b", Type: Type{Kind: String}}}, ReadOptions{})
 	if err != nil {
 		panic(err)
 	}

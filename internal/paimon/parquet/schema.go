@@ -8,7 +8,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// maxDepth bounds the nesting of schemas and of wanted types.
+// maxDepth bounds the nesting of schemas.
 const maxDepth = 64
 
 // node is one element of the file's schema tree.
