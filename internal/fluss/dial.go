@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss/wire"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss/wire/flusspb"
 )
@@ -23,7 +24,7 @@ const (
 func (c *Client) dial(ctx context.Context, addr string) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.DialTimeout)
 	defer cancel()
-	nc, err := c.cfg.Dial(ctx, "tcp", addr)
+	nc, err := c.cfg.Dial(ctx, "tcp", faultpoint.Address(addr))
 	if err != nil {
 		return nil, &connectError{&transportError{server: addr, kind: ErrConnection, cause: err}}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
 )
@@ -145,7 +146,9 @@ func (r *run) createTable(ctx context.Context) error {
 	}
 	// Without "ignore if exists": of two applies at once, the server lets one
 	// create the table.
+	faultpoint.Reach(ctx, faultpoint.CreateTableBefore)
 	createErr := r.c.client.CreateTable(ctx, r.path, desc, false)
+	faultpoint.Reach(ctx, faultpoint.CreateTableAfter)
 	if createErr != nil && !errors.Is(createErr, fluss.ErrTableAlreadyExist) && !errors.Is(createErr, fluss.ErrUnknownOutcome) {
 		return createErr
 	}
@@ -181,9 +184,11 @@ func (r *run) createPartitions(ctx context.Context) error {
 		if err := r.op.check(ctx); err != nil {
 			return err
 		}
+		faultpoint.Reach(ctx, faultpoint.CreatePartitionBefore)
 		if err := r.c.client.CreatePartition(ctx, r.path, p.FlussSpec, true); err != nil {
 			return fmt.Errorf("partition %s: %w", p.FlussName, err)
 		}
+		faultpoint.Reach(ctx, faultpoint.CreatePartitionAfter)
 	}
 	return nil
 }
@@ -255,7 +260,9 @@ func (r *run) planned(next *paimon.Schema) []SourceChange {
 // commitSchema writes the schema version. A lost answer is looked up: the file
 // is either ours, whole, or somebody else's.
 func (r *run) commitSchema(ctx context.Context, next *paimon.Schema) error {
+	faultpoint.Reach(ctx, faultpoint.PrepareSchemaBefore)
 	err := r.src.table.CommitSchema(ctx, next)
+	faultpoint.Reach(ctx, faultpoint.PrepareSchemaAfter)
 	if errors.Is(err, paimon.ErrSchemaExists) {
 		return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The Paimon table's schema was changed at the same time",
 			Found: err.Error(), Required: "no other change of the table while it is being promoted",

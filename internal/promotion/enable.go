@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
 )
@@ -93,8 +94,14 @@ func (r *run) setDatalake(ctx context.Context, on bool) error {
 }
 
 func setDatalake(ctx context.Context, client *fluss.Client, path fluss.TablePath, on bool) error {
+	before, after := faultpoint.DisableBefore, faultpoint.DisableAfter
+	if on {
+		before, after = faultpoint.EnableBefore, faultpoint.EnableAfter
+	}
 	value := fmt.Sprint(on)
+	faultpoint.Reach(ctx, before)
 	err := client.AlterTable(ctx, path, []fluss.ConfigChange{{Key: enabledProperty, Value: value, Op: fluss.ConfigSet}})
+	faultpoint.Reach(ctx, after)
 	if err != nil && !errors.Is(err, fluss.ErrUnknownOutcome) {
 		var e *fluss.Error
 		if on && errors.As(err, &e) && (errors.Is(err, fluss.ErrLakeTableAlreadyExist) || errors.Is(err, fluss.ErrInvalidAlterTable)) {

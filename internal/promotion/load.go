@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss/row"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
@@ -61,7 +62,9 @@ func (r *run) load(ctx context.Context) error {
 	if err := l.startsEmpty(fresh); err != nil {
 		return err
 	}
+	faultpoint.Reach(ctx, faultpoint.LoadBegin)
 	err = l.run(ctx)
+	faultpoint.Reach(ctx, faultpoint.LoadEnd)
 	if err != nil {
 		return err
 	}
@@ -172,7 +175,7 @@ func (l *loader) run(ctx context.Context) (err error) {
 		todo = append(todo, t)
 	}
 	l.total()
-	w, err := l.r.c.client.NewWriter(ctx, l.r.info, fluss.WriterConfig{MaxInFlight: l.flight, Acks: -1, BeforeSend: l.r.op.check})
+	w, err := l.r.c.client.NewWriter(ctx, l.r.info, fluss.WriterConfig{MaxInFlight: l.flight, Acks: -1, BeforeSend: l.r.maySend})
 	if err != nil {
 		return err
 	}
@@ -207,6 +210,15 @@ func (l *loader) run(ctx context.Context) (err error) {
 		return work.Wait()
 	})
 	return g.Wait()
+}
+
+// maySend is asked before every batch goes out, also one that goes out again.
+func (r *run) maySend(ctx context.Context) error {
+	err := r.op.check(ctx)
+	if err == nil {
+		faultpoint.Reach(ctx, faultpoint.LoadSend)
+	}
+	return err
 }
 
 func (l *loader) total() {

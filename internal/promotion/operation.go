@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
 	"github.com/google/uuid"
 )
@@ -70,9 +71,11 @@ func (o *operation) append(ctx context.Context, kind EventKind, d Detail) error 
 	}
 	for {
 		e := Event{OperationID: o.id, Seq: o.seq + 1, EntryID: uuid.NewString(), Kind: kind, Database: o.name.Database,
-			Table: o.name.Table, Owner: o.owner, At: time.Now(), Detail: d}
+			Table: o.name.Table, Owner: o.owner, At: faultpoint.Now(), Detail: d}
+		faultpoint.Reach(ctx, faultpoint.JournalBefore(string(kind)))
 		sent := bootTime()
 		holder, ours, err := o.j.append(ctx, e)
+		faultpoint.Reach(ctx, faultpoint.JournalAfter(string(kind)))
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 )
 
 // Owner identifies the process that runs an operation, well enough to prove
@@ -39,6 +41,9 @@ func newOwner(token string) Owner {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
+	}
+	if other := faultpoint.Host(); other != "" {
+		host = other
 	}
 	pid := int64(os.Getpid())
 	start, _, _ := processStart(pid)

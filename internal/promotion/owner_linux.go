@@ -9,10 +9,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 )
 
 // hostBoot is the kernel's boot ID with the PID name space this process is in.
 func hostBoot() string {
+	if other := faultpoint.Host(); other != "" {
+		return other
+	}
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 )
 
@@ -79,15 +80,19 @@ func (r *run) commitLakeSnapshot(ctx context.Context, offsets map[fluss.BucketID
 		if err := r.op.check(ctx); err != nil {
 			return err
 		}
+		faultpoint.Reach(ctx, faultpoint.RegisterPrepareBefore)
 		path, err := r.c.client.PrepareLakeSnapshot(ctx, r.path, r.info.TableID, offsets, true)
+		faultpoint.Reach(ctx, faultpoint.RegisterPrepareAfter)
 		if err != nil {
 			return err
 		}
 		if err := r.op.check(ctx); err != nil {
 			return err
 		}
+		faultpoint.Reach(ctx, faultpoint.RegisterCommitBefore)
 		err = r.c.client.CommitLakeSnapshot(ctx, fluss.LakeCommit{TableID: r.info.TableID, SnapshotID: r.src.snapshot.ID,
 			TieredPath: path, ReadablePath: path, EarliestToKeep: -1})
+		faultpoint.Reach(ctx, faultpoint.RegisterCommitAfter)
 		if err == nil {
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 )
 
@@ -98,7 +99,9 @@ func (d *dropper) dropTable(ctx context.Context) error {
 	if info.TableID != d.info.TableID || info.Descriptor.CustomProperties[operationProperty] != d.hist.id {
 		return fmt.Errorf("promotion: %s is no longer the table of operation %s: it is not dropped", d.path, d.hist.id)
 	}
+	faultpoint.Reach(ctx, faultpoint.DropBefore)
 	err = d.c.client.DropTable(ctx, d.path, true)
+	faultpoint.Reach(ctx, faultpoint.DropAfter)
 	if err != nil && !errors.Is(err, fluss.ErrUnknownOutcome) {
 		return err
 	}

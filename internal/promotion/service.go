@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/storage"
@@ -68,7 +69,7 @@ func New(cfg Config) (*Service, error) {
 		cfg.Journal = TableName{Database: "promotion", Table: "journal"}
 	}
 	if cfg.Heartbeat <= 0 {
-		cfg.Heartbeat = defaultHeartbeat
+		cfg.Heartbeat = faultpoint.Heartbeat(defaultHeartbeat)
 	}
 	if cfg.MaxConcurrentLoads <= 0 {
 		cfg.MaxConcurrentLoads = 1

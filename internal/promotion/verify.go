@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
 	"golang.org/x/sync/errgroup"
@@ -31,6 +32,7 @@ func (r *run) verify(ctx context.Context) error {
 	if mode == "" {
 		mode = VerifySample
 	}
+	faultpoint.Reach(ctx, faultpoint.VerifyBegin)
 	d := Detail{Verification: mode}
 	if mode != VerifyNone && r.info.HasPrimaryKey() && r.src.plan != nil {
 		if err := r.src.table.CanRead(r.src.plan); err != nil {
@@ -42,6 +44,7 @@ func (r *run) verify(ctx context.Context) error {
 		}
 		d.Compared, d.CountSource = n, counted
 	}
+	faultpoint.Reach(ctx, faultpoint.VerifyEnd)
 	if err := r.journaled(ctx, EventVerified, d); err != nil {
 		return err
 	}
