@@ -48,19 +48,19 @@ func (r *run) decide(ctx context.Context) (decision, error) {
 		return decision{}, r.ownedBy("has just been completed", nil)
 	case end == ownerAlive:
 		return decision{}, r.ownedBy("is being worked on", &h.owner)
+	case h.dropPending() && end != ownerEnded && r.spec.Takeover != "resume":
+		// A table is dropped by its name, so a drop that is still under way
+		// would hit whatever is made anew: no fence helps.
+		return decision{}, r.notTerminal("starting over while another process was dropping the table")
 	case enabled:
 		return decision{actionResume, "enabled, the journal is not complete"}, nil
+	// Dropping is a fence by itself: "dropping" in the journal stops an owner
+	// that comes back, and its late batches meet a table ID that is gone.
 	case moved != nil:
-		if end != ownerEnded {
-			return decision{}, r.notTerminal("restarting after a change of the source")
-		}
 		return decision{actionRestart, "the source moved on"}, nil
 	case h.over():
-		if end != ownerEnded {
-			return decision{}, r.notTerminal("restarting a failed operation")
-		}
 		return decision{actionRestart, "the earlier operation " + string(h.ended) + ": " + h.endReason}, nil
-	case h.takenOver && !h.hasTable:
+	case h.fencing:
 		// Fenced, and not known to be created anew: whatever table is there may
 		// still be the old one.
 		return decision{actionFence, "an unfinished take-over"}, nil
@@ -172,7 +172,7 @@ func ownerProvenEnded(h *history) bool {
 	if h.events == 0 {
 		return false
 	}
-	if h.ended != "" && h.drained {
+	if h.ended != "" && h.ended != EventDropping && h.drained {
 		return true
 	}
 	return h.owner.endProven()
@@ -207,6 +207,14 @@ func (r *run) notTerminal(what string) error {
 	return notTerminal(r.hist, what)
 }
 
+// wayRound is what helps where the owner's host is lost.
+func wayRound(h *history) string {
+	if h.dropPending() {
+		return ` make sure that the process is gone, and apply with takeover = "resume"`
+	}
+	return " let an apply go on with the promotion: it gives the table a new ID that late batches cannot reach, and what that apply leaves can be removed"
+}
+
 // notTerminal is the refusal to drop what may still be written to.
 func notTerminal(h *history, what string) Problem {
 	return Problem{Severity: SeverityError, Summary: "The load is not provably over",
@@ -214,5 +222,5 @@ func notTerminal(h *history, what string) Problem {
 			h.lastBeatAt.UTC().Format(time.RFC3339)),
 		Required: "a proof of its end for " + what + ": an interrupted, failed or cancelled event in the journal with all answers received, or that process gone as seen from its own host",
 		Why:      "batches that it still has under way would be written into a table that is being dropped or used",
-		Fix:      fmt.Sprintf("run terraform on host %q, where the end of process %d can be seen; or let an apply go on with the promotion, which gives the table a new ID that late batches cannot reach", h.owner.Host, h.owner.PID)}
+		Fix:      fmt.Sprintf("run terraform on host %q, where the end of process %d can be seen; or%s", h.owner.Host, h.owner.PID, wayRound(h))}
 }

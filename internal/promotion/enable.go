@@ -44,6 +44,29 @@ func (r *run) enable(ctx context.Context) error {
 	return nil
 }
 
+// notEnabledYet makes sure that nobody has switched datalake on before the lake
+// snapshot is registered: the tiering service would write the loaded rows into
+// the Paimon table a second time. Datalake is then switched off again.
+func (r *run) notEnabledYet(ctx context.Context) error {
+	info, err := r.c.client.GetTable(ctx, r.path)
+	if err != nil {
+		return err
+	}
+	if info.TableID != r.info.TableID {
+		return fmt.Errorf("promotion: %s: the table ID is %d, it was %d: somebody dropped the table and made it anew", r.path, info.TableID, r.info.TableID)
+	}
+	if info.Descriptor.Properties[enabledProperty] != "true" {
+		return nil
+	}
+	if err := r.setDatalake(ctx, false); err != nil {
+		return fmt.Errorf("disabling datalake, which somebody has enabled too early: %w", err)
+	}
+	return fatalError{Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "Datalake was enabled on the Fluss table before the promotion was ready",
+		Found: enabledProperty + " = true, set by somebody else", Required: "false until the promotion itself sets it",
+		Why: "before the lake snapshot is registered, tiering writes the loaded rows into the Paimon table again; datalake was switched off again",
+		Fix: "find out who enabled it; apply again drops the Fluss table and loads anew, with on_source_change = \"restart\" if the tiering service has committed meanwhile"}}
+}
+
 func snapshotID(s *paimon.Snapshot) *int64 {
 	if s == nil {
 		return nil
@@ -193,9 +216,20 @@ func (r *run) readBack(ctx context.Context) error {
 // complete handles an operation that the journal says is done.
 func (r *run) complete(ctx context.Context) error {
 	if r.spec.OperationID != r.hist.id {
-		return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The table is promoted already",
-			Found: fmt.Sprintf("operation %s, enabled %s", r.hist.id, r.hist.enabled.At.UTC().Format("2006-01-02 15:04:05Z")),
-			Fix:   fmt.Sprintf("take it into state: terraform import fluss_lake_promotion.NAME %s", r.spec.Name)}
+		return r.promotedAlready()
+	}
+	removing := r.hist.ended == EventDropping
+	if removing {
+		end, err := r.ownerEnd(ctx)
+		if err != nil {
+			return err
+		}
+		if end == ownerAlive {
+			return r.ownedBy("is being removed", &r.hist.owner)
+		}
+		if end != ownerEnded && r.spec.Takeover != "resume" {
+			return r.notTerminal("keeping a promotion whose removal was begun")
+		}
 	}
 	if r.info.Descriptor.Properties[enabledProperty] != "true" {
 		if err := r.reenable(ctx); err != nil {
@@ -203,8 +237,28 @@ func (r *run) complete(ctx context.Context) error {
 		}
 	}
 	r.res.Touched = true
+	if removing {
+		// In the journal the last word is still that the table is being dropped.
+		r.op = hold(ctx, r.j, r.hist.id, r.spec.Name, r.hist.lastSeq, r.s.cfg.Heartbeat)
+		defer r.op.end()
+		if err := r.journaled(ctx, EventEnabled, r.hist.enabled.Detail); err != nil {
+			return err
+		}
+	}
 	r.fill()
 	return nil
+}
+
+// promotedAlready is the answer to a promotion that this caller does not know of.
+func (r *run) promotedAlready() error {
+	p := Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The table is promoted already",
+		Found: fmt.Sprintf("operation %s, enabled %s", r.hist.id, r.hist.enabled.At.UTC().Format("2006-01-02 15:04:05Z")),
+		Fix:   fmt.Sprintf("take it into state: terraform import fluss_lake_promotion.NAME %s", r.spec.Name)}
+	if r.hist.ended == EventDropping {
+		p.Found += fmt.Sprintf("; its removal was begun by %s and is not finished", r.hist.owner)
+		p.Fix += "; then apply to keep it, or destroy to finish the removal"
+	}
+	return p
 }
 
 // reenable switches datalake on again after somebody switched it off. What
@@ -222,6 +276,9 @@ func (r *run) reenable(ctx context.Context) error {
 	if err := foreignCommits(ctx, r.src.table, *r.hist.started.Detail.Fingerprint, refuse); err != nil {
 		return err
 	}
+	if err := r.tierable(ctx); err != nil {
+		return err
+	}
 	if err := setDatalake(ctx, r.c.client, r.path, true); err != nil {
 		return err
 	}
@@ -230,5 +287,35 @@ func (r *run) reenable(ctx context.Context) error {
 		return err
 	}
 	r.info = info
+	return nil
+}
+
+// tierable makes sure that the tiering service can go on where it stopped: that
+// no log has lost, to table.log.ttl, records that are not in the lake.
+func (r *run) tierable(ctx context.Context) error {
+	lake, err := r.c.client.LakeSnapshot(ctx, r.path, false)
+	if errors.Is(err, fluss.ErrNoLakeSnapshot) {
+		lake, err = &fluss.LakeSnapshot{}, nil
+	}
+	if err != nil {
+		return err
+	}
+	starts, err := allOffsets(ctx, r.c.client, r.info, fluss.OffsetEarliest)
+	if err != nil {
+		return err
+	}
+	for id, start := range starts {
+		if tiered := lake.Offsets[id]; tiered < start {
+			ttl := r.info.Descriptor.Properties["table.log.ttl"]
+			if ttl == "" {
+				ttl = "the cluster's default"
+			}
+			return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "Datalake cannot be enabled again: log records are gone that were never tiered",
+				Found:    fmt.Sprintf("bucket %d (partition ID %d): tiered up to offset %d, the log begins at offset %d (table.log.ttl: %s)", id.Bucket, id.PartitionID, tiered, start, ttl),
+				Required: "a log that begins at or before the last tiered offset",
+				Why:      "while datalake was off, the log's retention passed; what it dropped is in Fluss's key-value state and not in the lake, and the tiering service cannot restore it",
+				Fix:      "copy the rows that are missing in the lake out of Fluss first; then destroy the promotion with allow_untiered_data_loss = true (the Paimon table stays) and promote the table anew"}
+		}
+	}
 	return nil
 }

@@ -75,6 +75,8 @@ type Detail struct {
 	Stage Stage `json:"stage,omitempty"`
 	Rows  int64 `json:"rows,omitempty"`
 	Bytes int64 `json:"bytes,omitempty"`
+	// TotalRows is the upper bound of the rows to load, on heartbeats.
+	TotalRows int64 `json:"total_rows,omitempty"`
 
 	// interrupted
 	Drained bool `json:"drained,omitempty"`
@@ -98,6 +100,7 @@ type LoadedBucket struct {
 	Partition string `json:"p,omitempty"` // Fluss partition name, "" when unpartitioned
 	Bucket    int32  `json:"b"`
 	Rows      int64  `json:"rows"`
+	Bytes     int64  `json:"bytes,omitempty"` // of the batches sent
 	EndOffset int64  `json:"end"`
 }
 
@@ -155,7 +158,7 @@ type history struct {
 	drained    bool
 	cancelAsk  bool
 	lastSeq    int64
-	takenOver  bool
+	fencing    bool // a fence's drop has begun, and the table that follows is not there
 	lastBeatAt time.Time
 }
 
@@ -188,7 +191,7 @@ func (h *history) add(e Event) {
 	case EventStarted:
 		h.started = &e
 	case EventCreated:
-		h.created, h.tableID, h.hasTable = &e, deref(e.Detail.TableID), true
+		h.created, h.tableID, h.hasTable, h.fencing = &e, deref(e.Detail.TableID), true, false
 		h.dropLoaded()
 	case EventPrepared:
 		h.prepared = &e
@@ -206,10 +209,13 @@ func (h *history) add(e Event) {
 	case EventVerified:
 		h.verified = &e
 	case EventEnabled:
-		h.enabled = &e
+		if h.enabled == nil { // again after a removal that was given up
+			h.enabled = &e
+		}
 	case EventTakenOver:
-		h.takenOver, h.cancelAsk = true, false
+		h.cancelAsk = false
 		if e.Detail.Fenced {
+			h.fencing = true
 			h.created, h.tableID, h.hasTable = nil, 0, false
 			h.dropLoaded()
 		}
@@ -257,6 +263,10 @@ func (h *history) over() bool {
 	}
 	return false
 }
+
+// dropPending says whether a drop by the table's name was begun whose end is
+// not in the journal.
+func (h *history) dropPending() bool { return h.ended == EventDropping || h.fencing }
 
 // loadTouched says whether rows may have been sent into the table.
 func (h *history) loadTouched() bool {

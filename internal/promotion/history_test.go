@@ -57,7 +57,8 @@ func TestFold(t *testing.T) {
 		"failed":                     {story(event(EventStarted), created(7), loaded(5, 5), Event{Kind: EventFailed, Detail: Detail{Drained: true}}), StageFailed, 7, 1, true, "a"},
 		"cancel is nobody's sign":    {story(event(EventStarted), created(7), drained, cancel), StageCreated, 7, 0, true, "a"},
 		"cancelled":                  {story(event(EventStarted), created(7), cancel, Event{Kind: EventCancelled, Detail: Detail{Drained: true}}), StageFailed, 7, 0, true, "a"},
-		"dropping keeps being ended": {story(event(EventStarted), created(7), Event{Kind: EventDropping, Detail: Detail{Drained: true}}), StageCreated, 7, 0, true, "a"},
+		"dropping is no end":         {story(event(EventStarted), created(7), drained, event(EventDropping)), StageCreated, 7, 0, false, "a"},
+		"dropped is":                 {story(event(EventStarted), created(7), event(EventDropping), Event{Kind: EventDropped, Detail: Detail{Drained: true}}), StageCreated, 7, 0, true, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := fold("op", c.events)

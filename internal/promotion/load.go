@@ -50,6 +50,9 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	defer func() { <-r.s.slots }()
+	if err := r.notEnabledYet(ctx); err != nil {
+		return err
+	}
 	fresh := !r.hist.loadTouched()
 	if err := r.journaled(ctx, EventLoading, Detail{Stage: StageLoading}); err != nil {
 		return err
@@ -170,6 +173,7 @@ func (l *loader) run(ctx context.Context) (err error) {
 		done, ok := l.r.hist.buckets[t.key()]
 		if ok && done.EndOffset == l.start[t.key()] {
 			l.rows.Add(done.Rows)
+			l.bytes.Add(done.Bytes)
 			continue
 		}
 		todo = append(todo, t)
@@ -310,7 +314,7 @@ func (l *loader) bucket(ctx context.Context, t bucketTask) error {
 	if err != nil {
 		return err
 	}
-	l.finished(LoadedBucket{Partition: t.partition, Bucket: t.id.Bucket, Rows: p.sent, EndOffset: end})
+	l.finished(LoadedBucket{Partition: t.partition, Bucket: t.id.Bucket, Rows: p.sent, Bytes: p.bytes, EndOffset: end})
 	return nil
 }
 
@@ -341,6 +345,7 @@ type pipeline struct {
 
 	mu      sync.Mutex
 	acked   int64 // rows
+	bytes   int64 // acknowledged
 	end     int64 // log end offset answered to the last batch
 	unknown bool  // the last batch is known to be stored, its offset is not
 	err     error
@@ -419,6 +424,7 @@ func (p *pipeline) send(ctx context.Context) error {
 func (p *pipeline) answered(a fluss.Ack, rows, size, atLeast int64) {
 	p.mu.Lock()
 	p.acked += rows
+	p.bytes += size
 	p.unknown = a.LogEndOffset < 0
 	if !p.unknown {
 		p.end = max(p.end, a.LogEndOffset)

@@ -47,12 +47,15 @@ func resultOf(clusterID string, h *history, info *fluss.TableInfo) Result {
 	}
 	for _, b := range h.buckets {
 		res.RowsLoaded += b.Rows
+		res.BytesLoaded += b.Bytes
 		if res.BucketOffsets == nil {
 			res.BucketOffsets = map[string]int64{}
 		}
 		res.BucketOffsets[bucketKey(b.Partition, b.Bucket)] = b.EndOffset
 	}
-	res.BytesLoaded = h.bytes
+	if res.BytesLoaded == 0 { // journaled before buckets told theirs, or still loading the first
+		res.BytesLoaded = h.bytes
+	}
 	if h.created != nil && (h.loaded != nil || h.stage() == StageEnabled) {
 		res.InitializedPartitions = h.created.Detail.Partitions
 	}
@@ -117,6 +120,10 @@ func drift(ctx context.Context, c *connection, info *fluss.TableInfo, h *history
 	if err != nil {
 		return nil, err
 	}
+	same, err := sameHistory(ctx, t, *h.started.Detail.Fingerprint, warn)
+	if err != nil || !same {
+		return ps, err
+	}
 	err = foreignCommits(ctx, t, *h.started.Detail.Fingerprint, func(s *paimon.Snapshot) error {
 		if s.CommitKind != "COMPACT" && s.CommitKind != "ANALYZE" {
 			warn(Problem{Attribute: []string{"table"}, Summary: "Somebody other than the tiering service committed to the promoted Paimon table",
@@ -133,6 +140,49 @@ func drift(ctx context.Context, c *connection, info *fluss.TableInfo, h *history
 		return nil, err
 	}
 	return ps, nil
+}
+
+// sameHistory says whether the promoted snapshot is still in the table's past:
+// a table that was dropped and made anew, or rolled back behind the promotion, has
+// another one.
+func sameHistory(ctx context.Context, t *paimon.Table, pinned Fingerprint, warn func(Problem)) (bool, error) {
+	now, latest, err := readFingerprint(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	if now.FirstSchemaMilli != pinned.FirstSchemaMilli {
+		warn(Problem{Attribute: []string{"table"}, Summary: "The Paimon table was dropped and made anew since it was promoted",
+			Found: now.String(), Required: "the table that was promoted, with " + pinned.String(),
+			Why: "the Fluss table's lake data is gone with the old Paimon table",
+			Fix: "stop readers and writers; destroy the promotion and promote the new table"})
+		return false, nil
+	}
+	if pinned.SnapshotID == 0 {
+		return true, nil
+	}
+	back := func(found string) (bool, error) {
+		warn(Problem{Attribute: []string{"table"}, Summary: "The Paimon table was rolled back behind the promotion", Found: found,
+			Required: "the promoted " + pinned.String() + " or later ones",
+			Why:      "Fluss takes for tiered what is no longer in the lake",
+			Fix:      "stop writers; destroy the promotion and promote the table anew"})
+		return false, nil
+	}
+	if latest == nil {
+		return back("no snapshot")
+	}
+	if latest.ID < pinned.SnapshotID {
+		return back("the newest is " + commitBy(latest))
+	}
+	at, err := t.Snapshot(ctx, pinned.SnapshotID)
+	switch {
+	case errors.Is(err, paimon.ErrSnapshotNotExist): // expired since
+		return true, nil
+	case err != nil:
+		return false, err
+	case at.TimeMillis != pinned.TimeMillis || at.CommitUser != pinned.CommitUser:
+		return back(commitBy(at) + " in its place")
+	}
+	return true, nil
 }
 
 // schemaDrift compares the Paimon table's columns with the Fluss table's.

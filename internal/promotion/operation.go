@@ -3,7 +3,6 @@ package promotion
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,10 +18,17 @@ var (
 	// errCancelRequested ends an owner that was asked to stop.
 	errCancelRequested = errors.New("promotion: a stop of this operation was requested")
 	// errLeaseLost ends an owner that could not write to the journal for too long.
-	errLeaseLost = errors.New("promotion: the journal could not be written for longer than the lease allows; another process may take this operation over")
+	errLeaseLost = errors.New("promotion: the journal could not be written for far longer than the lease allows; another process may take this operation over")
 )
 
-const silentIntervals = 3 // an owner without events for so many intervals is silent
+const (
+	silentIntervals = 3 // an owner without events for so many intervals is silent
+	// leaseWaitIntervals is how long an owner whose lease has run out stands
+	// still, waiting for the journal, before it gives up. Standing still is
+	// safe: whoever takes over meanwhile makes the next append fail.
+	leaseWaitIntervals = 20
+	leasePoll          = 20 * time.Millisecond
+)
 
 // operation is this process's hold on an operation: its place in the journal,
 // its lease, its heartbeat.
@@ -62,12 +68,18 @@ func hold(ctx context.Context, j *journal, id string, name TableName, seq int64,
 // else's event is acted upon: a request to stop is noted and the append goes
 // on behind it; anything else means that the operation is no longer ours.
 func (o *operation) append(ctx context.Context, kind EventKind, d Detail) error {
+	_, err := o.appendEvent(ctx, kind, d)
+	return err
+}
+
+// appendEvent is append that gives the event as the journal has it now.
+func (o *operation) appendEvent(ctx context.Context, kind EventKind, d Detail) (Event, error) {
 	o.appending.Lock()
 	defer o.appending.Unlock()
 	// Behind the event that took the operation away the next seq may be free:
 	// winning it would push the new owner out.
 	if o.lost {
-		return errSuperseded
+		return Event{}, errSuperseded
 	}
 	for {
 		e := Event{OperationID: o.id, Seq: o.seq + 1, EntryID: uuid.NewString(), Kind: kind, Database: o.name.Database,
@@ -77,14 +89,14 @@ func (o *operation) append(ctx context.Context, kind EventKind, d Detail) error 
 		holder, ours, err := o.j.append(ctx, e)
 		faultpoint.Reach(ctx, faultpoint.JournalAfter(string(kind)))
 		if err != nil {
-			return err
+			return Event{}, err
 		}
 		o.seq = holder.Seq
 		if ours {
 			// One interval less than observers wait, counted from before the
 			// event was sent: the lease always ends first.
 			o.lease.Store(int64(sent + (silentIntervals-1)*o.interval))
-			return nil
+			return holder, nil
 		}
 		switch {
 		case holder.Owner.Token == o.owner.Token && holder.Kind != EventCancelRequested:
@@ -95,27 +107,41 @@ func (o *operation) append(ctx context.Context, kind EventKind, d Detail) error 
 		default:
 			o.lost = true
 			o.cancel(errSuperseded)
-			return errSuperseded
+			return Event{}, errSuperseded
 		}
 	}
 }
 
 // check says whether this process may still act on the operation. It is asked
-// before every send, retry, PREPARE, COMMIT and ALTER.
-func (o *operation) check(context.Context) error {
-	if err := context.Cause(o.ctx); err != nil {
-		return err
+// before every send, retry, PREPARE, COMMIT and ALTER. While the lease has run
+// out it waits: the heartbeat either renews it, or finds that the operation has
+// been taken over.
+func (o *operation) check(ctx context.Context) error {
+	giveUp := bootTime() + leaseWaitIntervals*o.interval
+	for {
+		if err := context.Cause(o.ctx); err != nil {
+			return err
+		}
+		now := bootTime()
+		if int64(now) <= o.lease.Load() {
+			return nil
+		}
+		if now > giveUp {
+			o.cancel(errLeaseLost)
+			return errLeaseLost
+		}
+		if err := sleep(ctx, leasePoll); err != nil {
+			return err
+		}
 	}
-	if int64(bootTime()) > o.lease.Load() {
-		o.cancel(errLeaseLost)
-		return errLeaseLost
-	}
-	return nil
 }
 
 // start begins the heartbeat. report, which may be nil, is given the progress
 // at every beat.
 func (o *operation) start(report func(Progress)) {
+	if o.stopBeat != nil {
+		return
+	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(o.ctx))
 	o.stopBeat, o.beatDone = stop, make(chan struct{})
 	safego.Start(func() error { return o.beat(ctx, report) }, func(err error) {
@@ -139,17 +165,17 @@ func (o *operation) beat(ctx context.Context, report func(Progress)) error {
 		if report != nil {
 			report(p)
 		}
-		limit, done := context.WithTimeout(ctx, o.interval)
-		err := o.append(limit, EventHeartbeat, Detail{Stage: p.Stage, Rows: p.Rows, Bytes: p.Bytes})
-		done()
-		switch {
-		case err == nil, ctx.Err() != nil:
-		case errors.Is(err, errSuperseded):
-			return err
-		default:
-			// Not fatal by itself: the lease runs out if it goes on.
-			if lease := o.check(ctx); lease != nil {
-				return fmt.Errorf("%w: %w", lease, err)
+		// An append that fails is not fatal by itself: the lease runs out, and
+		// work stands still until one succeeds.
+		for ctx.Err() == nil {
+			limit, done := context.WithTimeout(ctx, o.interval)
+			err := o.append(limit, EventHeartbeat, Detail{Stage: p.Stage, Rows: p.Rows, Bytes: p.Bytes, TotalRows: p.TotalRows})
+			done()
+			if errors.Is(err, errSuperseded) {
+				return err
+			}
+			if err == nil || sleep(ctx, o.interval/10) != nil {
+				break
 			}
 		}
 	}

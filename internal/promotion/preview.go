@@ -113,7 +113,7 @@ func (r *run) previewExisting(ctx context.Context, rep *Report) {
 			rep.Existing.Stage, rep.Existing.Plan = StageDisabled, "enable datalake again"
 		}
 		if r.spec.OperationID != h.id {
-			rep.add(r.complete(ctx))
+			rep.add(r.promotedAlready())
 		}
 	case moved != nil && r.spec.OnSourceChange == "restart":
 		warn("drop and load again", "The unfinished promotion will be dropped and loaded again: the source has moved on", moved.Error())

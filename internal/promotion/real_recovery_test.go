@@ -315,9 +315,7 @@ func TestRealDroppingIsStartedOver(t *testing.T) {
 	e := real(t)
 	s := e.sample(t, "pk_levels", "t")
 	old := e.begun(t, s, gone)
-	d := &dropper{s: e.svc, c: old.c, j: old.j, path: old.path, info: old.info, hist: fold(old.op.id, nil), name: s.Name}
-	d.hist.lastSeq = old.op.seq
-	e.do(t, func(ctx context.Context) error { return d.announce(ctx, "a test") })
+	e.do(t, func(ctx context.Context) error { return old.op.append(ctx, EventDropping, Detail{Reason: "a test"}) })
 	rep, err := e.svc.Preview(deadline(t), s)
 	if err != nil || rep.Existing == nil || rep.Existing.Plan != "drop and load again" {
 		t.Errorf("preview: %+v, %v", rep, err)

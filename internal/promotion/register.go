@@ -24,6 +24,9 @@ func (r *run) register(ctx context.Context) error {
 		r.op.setStage(StageRegistered)
 		return nil
 	}
+	if err := r.notEnabledYet(ctx); err != nil {
+		return err
+	}
 	tasks, err := r.tasks(ctx)
 	if err != nil {
 		return err

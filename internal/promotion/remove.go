@@ -8,6 +8,7 @@ import (
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
 )
 
 // tieredTwice is how far apart the two looks at the tiered offsets are.
@@ -17,11 +18,8 @@ const tieredTwice = 2 * time.Second
 // promotion can start anew.
 func (r *run) dropOld(ctx context.Context, reason string) error {
 	d := &dropper{s: r.s, c: r.c, j: r.j, path: r.path, info: r.info, hist: r.hist, name: r.spec.Name}
-	if err := d.announce(ctx, reason); err != nil {
-		return err
-	}
 	r.res.Touched = true
-	if err := d.drop(ctx); err != nil {
+	if err := d.dropping(ctx, reason); err != nil {
 		return err
 	}
 	return r.sourceUntouched(ctx)
@@ -33,7 +31,7 @@ func (r *run) dropFenced(ctx context.Context) error {
 	if r.info.Descriptor.Properties[enabledProperty] == "true" {
 		return fmt.Errorf("promotion: %s is enabled: it is not dropped", r.path)
 	}
-	d := &dropper{s: r.s, c: r.c, j: r.j, path: r.path, info: r.info, hist: r.hist, name: r.spec.Name}
+	d := &dropper{s: r.s, c: r.c, j: r.j, path: r.path, info: r.info, hist: r.hist, name: r.spec.Name, op: r.op}
 	if err := d.dropTable(ctx); err != nil {
 		return err
 	}
@@ -70,7 +68,7 @@ type dropper struct {
 // another process means that the operation is not over.
 func (d *dropper) announce(ctx context.Context, reason string) error {
 	d.op = hold(ctx, d.j, d.hist.id, d.name, d.hist.lastSeq, d.s.cfg.Heartbeat)
-	err := d.op.append(ctx, EventDropping, Detail{Drained: true, Reason: reason})
+	err := d.op.append(ctx, EventDropping, Detail{Reason: reason})
 	if errors.Is(err, errSuperseded) {
 		return Problem{Severity: SeverityError, Summary: "The promotion is being worked on by another process",
 			Found: fmt.Sprintf("a new event in the journal of operation %s", d.hist.id), Fix: "wait for it to end and apply again"}
@@ -78,12 +76,36 @@ func (d *dropper) announce(ctx context.Context, reason string) error {
 	return err
 }
 
-func (d *dropper) drop(ctx context.Context) error {
-	defer d.op.cancel(context.Canceled)
-	if err := d.dropTable(ctx); err != nil {
+// dropping announces the drop, does the steps before it and the drop itself,
+// and journals how that ended: an operation that is being dropped is not gone on
+// with before the dropper's end is known.
+func (d *dropper) dropping(ctx context.Context, reason string, before ...func(context.Context) error) error {
+	if err := d.announce(ctx, reason); err != nil {
 		return err
 	}
-	return d.op.append(ctx, EventDropped, Detail{Drained: true})
+	d.op.start(nil)
+	defer d.op.end()
+	var err error
+	for _, step := range append(before, d.dropTable) {
+		if err = step(d.op.ctx); err != nil {
+			break
+		}
+	}
+	limit, done := context.WithTimeout(context.WithoutCancel(ctx), windDown)
+	defer done()
+	if err == nil {
+		return d.op.append(limit, EventDropped, Detail{Drained: true})
+	}
+	kind := EventFailed
+	if d.hist.enabled != nil {
+		kind = EventInterrupted // still promoted
+	}
+	// A DROP whose outcome is open may still be carried out.
+	last := Detail{Reason: "dropping: " + firstLine(err.Error()), Drained: !errors.Is(err, fluss.ErrUnknownOutcome)}
+	if jerr := d.op.append(limit, kind, last); jerr != nil {
+		return errors.Join(err, jerr)
+	}
+	return err
 }
 
 // dropTable drops the table if it still carries the operation and the table ID.
@@ -98,6 +120,9 @@ func (d *dropper) dropTable(ctx context.Context) error {
 	}
 	if info.TableID != d.info.TableID || info.Descriptor.CustomProperties[operationProperty] != d.hist.id {
 		return fmt.Errorf("promotion: %s is no longer the table of operation %s: it is not dropped", d.path, d.hist.id)
+	}
+	if err := d.op.check(ctx); err != nil {
+		return err
 	}
 	faultpoint.Reach(ctx, faultpoint.DropBefore)
 	err = d.c.client.DropTable(ctx, d.path, true)
@@ -148,6 +173,15 @@ func (s *Service) Remove(ctx context.Context, ref Ref, opt RemoveOptions) error 
 		return err
 	}
 	table, err := rm.d.c.catalog.Table(ctx, ref.Name.Database, ref.Name.Table)
+	if errors.Is(err, paimon.ErrTableNotExist) || errors.Is(err, paimon.ErrDatabaseNotExist) {
+		if rm.enabled && !opt.AllowUntieredDataLoss {
+			return Problem{Severity: SeverityError, Attribute: []string{"allow_untiered_data_loss"}, Summary: "The Paimon table of this promotion does not exist any more",
+				Found: err.Error(), Required: "the Paimon table, with every tiered row in it",
+				Why: "what Fluss still holds may be the last copy",
+				Fix: "restore the Paimon table; or apply allow_untiered_data_loss = true first; or take the resource out of state with a removed block"}
+		}
+		return rm.drop(ctx, opt) // nothing is there to be compared
+	}
 	if err != nil {
 		return err
 	}
@@ -155,15 +189,7 @@ func (s *Service) Remove(ctx context.Context, ref Ref, opt RemoveOptions) error 
 	if err != nil {
 		return err
 	}
-	if err := rm.d.announce(ctx, "removed"); err != nil {
-		return err
-	}
-	if rm.enabled {
-		if err := rm.disable(ctx, opt); err != nil {
-			return err
-		}
-	}
-	if err := rm.d.drop(ctx); err != nil {
+	if err := rm.drop(ctx, opt); err != nil {
 		return err
 	}
 	after, snap, err := readFingerprint(ctx, table)
@@ -176,6 +202,14 @@ func (s *Service) Remove(ctx context.Context, ref Ref, opt RemoveOptions) error 
 			Fix: "the Fluss table is gone and the Paimon table readable; look at who committed"}
 	}
 	return nil
+}
+
+// drop switches datalake off, where it is on, and drops the Fluss table.
+func (rm *removal) drop(ctx context.Context, opt RemoveOptions) error {
+	if !rm.enabled {
+		return rm.d.dropping(ctx, "removed")
+	}
+	return rm.d.dropping(ctx, "removed", func(ctx context.Context) error { return rm.disable(ctx, opt) })
 }
 
 func (s *Service) findRemoval(ctx context.Context, ref Ref) (*removal, error) {
@@ -239,11 +273,11 @@ func (rm *removal) allowed(ctx context.Context, opt RemoveOptions, wait bool) er
 			Required: "the journal that the operation was written to", Why: "without it nothing proves that no other process is still loading the table",
 			Fix: "set the provider's journal block to the journal that was used"}
 	}
-	if !rm.enabled {
-		if ownerProvenEnded(h) {
-			return nil
-		}
+	if (!rm.enabled || h.ended == EventDropping) && !ownerProvenEnded(h) {
 		return notTerminal(h, "removing the table")
+	}
+	if !rm.enabled {
+		return nil
 	}
 	if opt.DeletionProtection {
 		return Problem{Severity: SeverityError, Attribute: []string{"deletion_protection"}, Summary: "The promotion is protected against deletion",
@@ -296,13 +330,17 @@ func (rm *removal) endOffsets(ctx context.Context) (map[fluss.BucketID]int64, er
 
 // allEndOffsets lists the log end offset of every bucket of every partition.
 func allEndOffsets(ctx context.Context, client *fluss.Client, info *fluss.TableInfo) (map[fluss.BucketID]int64, error) {
+	return allOffsets(ctx, client, info, fluss.OffsetLatest)
+}
+
+func allOffsets(ctx context.Context, client *fluss.Client, info *fluss.TableInfo, which fluss.OffsetType) (map[fluss.BucketID]int64, error) {
 	buckets := make([]int32, info.Descriptor.BucketCount)
 	for i := range buckets {
 		buckets[i] = int32(i)
 	}
 	out := map[fluss.BucketID]int64{}
 	one := func(part *int64, id int64) error {
-		got, err := client.ListOffsets(ctx, info, part, buckets, fluss.OffsetLatest)
+		got, err := client.ListOffsets(ctx, info, part, buckets, which)
 		for b, off := range got {
 			out[fluss.BucketID{PartitionID: id, Bucket: b}] = off
 		}

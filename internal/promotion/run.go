@@ -195,7 +195,8 @@ func (r *run) take(ctx context.Context) error {
 		if err := r.claim(ctx, true, d.reason); err != nil {
 			return err
 		}
-		return r.dropFenced(ctx)
+		r.op.start(r.report)
+		return r.dropFenced(r.op.ctx)
 	case actionRestart:
 		if err := r.dropOld(ctx, d.reason); err != nil {
 			return err
@@ -225,10 +226,10 @@ func (r *run) startNew(ctx context.Context) error {
 	d := Detail{Fingerprint: &r.src.pin, Selection: sortedSelection(r.spec.Partitions), Engine: "native", Generation: r.c.generation,
 		SchemaID: ptr(r.src.schema.ID), Planned: r.jdg.Changes, Unvalidated: r.jdg.Unvalidated,
 		PrepareSource: r.spec.PrepareSource, TableProperties: r.spec.TableProperties, LakeLayout: r.spec.LakeLayout}
-	if err := r.op.append(ctx, EventStarted, d); err != nil {
+	started, err := r.op.appendEvent(ctx, EventStarted, d)
+	if err != nil {
 		return err
 	}
-	started := Event{OperationID: id, Seq: 1, Kind: EventStarted, Owner: r.op.owner, Detail: d, At: time.Now()}
 	r.hist = fold(id, []Event{started})
 	r.res.OperationID = id
 	return nil
@@ -238,15 +239,15 @@ func (r *run) startNew(ctx context.Context) error {
 // journal lets one win.
 func (r *run) claim(ctx context.Context, fenced bool, reason string) error {
 	r.op = hold(ctx, r.j, r.hist.id, r.spec.Name, r.hist.lastSeq, r.s.cfg.Heartbeat)
-	if err := r.op.append(ctx, EventTakenOver, Detail{Fenced: fenced, Reason: reason}); err != nil {
+	e, err := r.op.appendEvent(ctx, EventTakenOver, Detail{Fenced: fenced, Reason: reason})
+	if err != nil {
 		if errors.Is(err, errSuperseded) {
 			return r.ownedBy("has just been taken over by another process", nil)
 		}
 		return err
 	}
 	r.res.Touched = true
-	r.hist.add(Event{OperationID: r.hist.id, Seq: r.hist.lastSeq + 1, Kind: EventTakenOver, Owner: r.op.owner,
-		Detail: Detail{Fenced: fenced, Reason: reason}, At: time.Now()})
+	r.hist.add(e)
 	r.res.OperationID = r.hist.id
 	return nil
 }
@@ -304,13 +305,13 @@ func (r *run) stopped(ctx context.Context, cause error) error {
 	case errors.Is(why, errLeaseLost):
 		cause = fmt.Errorf("%w (%w)", errLeaseLost, cause)
 	}
-	if err := r.op.append(limit, kind, d); errors.Is(err, errSuperseded) {
+	if e, err := r.op.appendEvent(limit, kind, d); errors.Is(err, errSuperseded) {
 		return superseded
 	} else if err != nil {
 		r.warnings = append(r.warnings, Problem{Severity: SeverityWarning, Summary: "The journal's last entry could not be written",
 			Found: firstLine(err.Error()), Why: "the next apply cannot read from the journal how this run ended and finds it out from the process and the cluster"})
 	} else {
-		r.hist.add(Event{OperationID: r.op.id, Seq: r.hist.lastSeq + 1, Kind: kind, Owner: r.op.owner, Detail: d, At: time.Now()})
+		r.hist.add(e)
 	}
 	return cause
 }
@@ -327,10 +328,11 @@ func firstLine(s string) string {
 // journaled appends an event of the running operation and adds it to the
 // history this run works with.
 func (r *run) journaled(ctx context.Context, kind EventKind, d Detail) error {
-	if err := r.op.append(ctx, kind, d); err != nil {
+	e, err := r.op.appendEvent(ctx, kind, d)
+	if err != nil {
 		return err
 	}
-	r.hist.add(Event{OperationID: r.op.id, Seq: r.hist.lastSeq + 1, Kind: kind, Owner: r.op.owner, Detail: d, At: time.Now()})
+	r.hist.add(e)
 	return nil
 }
 
