@@ -17,7 +17,9 @@ func TestLeaseIsWaitedFor(t *testing.T) {
 		want    error
 		atLeast time.Duration
 	}{
-		"renewed":    {func(o *operation) { after(100*time.Millisecond, func() { o.lease.Store(int64(bootTime() + time.Minute)) }) }, nil, 80 * time.Millisecond},
+		"renewed": {func(o *operation) {
+			after(100*time.Millisecond, func() { o.lease.Store(int64(bootTime() + time.Minute)) })
+		}, nil, 80 * time.Millisecond},
 		"superseded": {func(o *operation) { after(100*time.Millisecond, func() { o.cancel(errSuperseded) }) }, errSuperseded, 80 * time.Millisecond},
 		"never":      {func(*operation) {}, errLeaseLost, leaseWaitIntervals * interval},
 		"holds":      {func(o *operation) { o.lease.Store(int64(bootTime() + time.Minute)) }, nil, 0},
