@@ -54,14 +54,14 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	fresh := !r.hist.loadTouched()
-	if err := r.journaled(ctx, EventLoading, Detail{Stage: StageLoading}); err != nil {
-		return err
-	}
-	r.op.setStage(StageLoading)
 	l, err := r.newLoader(ctx)
 	if err != nil {
 		return err
 	}
+	if err := r.journaled(ctx, EventLoading, Detail{Stage: StageLoading, TotalRows: l.total()}); err != nil {
+		return err
+	}
+	r.op.setStage(StageLoading)
 	if err := l.startsEmpty(fresh); err != nil {
 		return err
 	}
@@ -178,7 +178,6 @@ func (l *loader) run(ctx context.Context) (err error) {
 		}
 		todo = append(todo, t)
 	}
-	l.total()
 	w, err := l.r.c.client.NewWriter(ctx, l.r.info, fluss.WriterConfig{MaxInFlight: l.flight, Acks: -1, BeforeSend: l.r.maySend})
 	if err != nil {
 		return err
@@ -225,7 +224,9 @@ func (r *run) maySend(ctx context.Context) error {
 	return err
 }
 
-func (l *loader) total() {
+// total is the number of records to load, which is at least that of the rows,
+// and makes it the measure of the progress.
+func (l *loader) total() int64 {
 	var total int64
 	for _, t := range l.tasks {
 		if t.files != nil {
@@ -235,6 +236,7 @@ func (l *loader) total() {
 		}
 	}
 	l.r.op.setProgress(func(p *Progress) { p.TotalRows = total })
+	return total
 }
 
 // journalTicks journals finished buckets in batches.

@@ -314,3 +314,25 @@ func (p *fakePromoter) Remove(_ context.Context, ref promotion.Ref, opts promoti
 	}
 	return nil
 }
+
+func (p *fakePromoter) Cancel(ctx context.Context, name promotion.TableName, reason string, watch func(*promotion.Status)) (promotion.CancelOutcome, error) {
+	s := p.called("cancel " + name.String() + " " + reason)
+	table, ok := p.c.tables()[name.String()]
+	if !ok {
+		return promotion.CancelOutcome{}, fmt.Errorf("%w: %s", promotion.ErrNoPromotion, name)
+	}
+	st := &promotion.Status{Result: table.Result, Liveness: promotion.LivenessAlive}
+	out := promotion.CancelOutcome{Status: st}
+	if table.Result.Stage != promotion.StageLoading {
+		st.Liveness, out.Terminal = promotion.LivenessEnded, true
+		return out, nil
+	}
+	out.Requested = true
+	watch(st)
+	if s.Run == "wait" {
+		<-ctx.Done()
+		return out, fmt.Errorf("waiting: %w", ctx.Err())
+	}
+	st.Ended, st.Liveness, out.Terminal = promotion.EventCancelled, promotion.LivenessEnded, true
+	return out, nil
+}

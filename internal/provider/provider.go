@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
@@ -20,7 +21,7 @@ import (
 // Address is the provider's source address.
 const Address = "registry.terraform.io/fluss-lake/fluss"
 
-var _ provider.Provider = (*flussProvider)(nil)
+var _ provider.ProviderWithActions = (*flussProvider)(nil)
 
 type flussProvider struct {
 	version string
@@ -139,7 +140,7 @@ func (p *flussProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp
 
 func (p *flussProvider) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
 	data := &providerData{claims: newClaims(), running: newRunning()}
-	resp.ResourceData, resp.DataSourceData = data, data
+	resp.ResourceData, resp.DataSourceData, resp.ActionData = data, data, data
 
 	var model providerModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &model)...)
@@ -167,6 +168,10 @@ func (p *flussProvider) Configure(ctx context.Context, req provider.ConfigureReq
 
 func (p *flussProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{newLakePromotionResource}
+}
+
+func (p *flussProvider) Actions(context.Context) []func() action.Action {
+	return []func() action.Action{newLakePromotionCancelAction}
 }
 
 func (p *flussProvider) DataSources(context.Context) []func() datasource.DataSource {

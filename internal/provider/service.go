@@ -29,6 +29,8 @@ type Promoter interface {
 	CheckRemove(ctx context.Context, ref promotion.Ref, opts promotion.RemoveOptions) error
 	// Remove removes the Fluss table by the rules of removal.
 	Remove(ctx context.Context, ref promotion.Ref, opts promotion.RemoveOptions) error
+	// Cancel asks a running promotion to stop and waits for the proof of its end.
+	Cancel(ctx context.Context, name promotion.TableName, reason string, watch func(*promotion.Status)) (promotion.CancelOutcome, error)
 }
 
 // PromoterFactory makes a Promoter. It must not connect: Terraform configures
