@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"context"
 	"sync"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/promotion"
@@ -9,60 +10,101 @@ import (
 // claims finds two resources for one table in one configuration.
 //
 // Terraform tells a provider neither a resource's address nor how many there
-// are, only one PlanResourceChange after another. What can be relied on
-// (terraform-behaviour.md, E11, E14): one walk, plan or apply, configures the
-// provider anew and asks once for each resource, except that a replacement asks
-// twice: first with the prior state, then as a creation with none. So a second
-// creation, a second prior state, or a prior state behind a creation is another
-// resource; a creation behind a prior state may be a replacement.
+// are, only one PlanResourceChange after another, in no fixed order. What can be
+// relied on: one walk, plan or apply, configures the provider anew and asks once
+// for each resource, except that a replacement asks twice: first with the prior
+// state, then as a creation with none, whose private state is the one that the
+// first answer has planned. See plannedKey.
 type claims struct {
 	mu     sync.Mutex
 	byName map[promotion.TableName]*claim
 }
 
 type claim struct {
-	existing, created bool
-	// prior is the promotion in the prior state, for the creation half of a
-	// replacement; nil without one.
-	prior *priorClaim
+	prior    *priorClaim // by a resource that is in the state
+	creation *creation   // by one that is to be created
 }
 
-// priorClaim is a promotion that a replacement would remove.
+// priorClaim is a promotion that is in the state.
 type priorClaim struct {
 	ref  promotion.Ref
 	opts promotion.RemoveOptions
 }
 
+// creation is the plan of a resource that is not in the state.
+type creation struct {
+	decided chan struct{} // closed when it is known whether its plan fails
+	refused bool          // its plan fails; set before decided is closed
+}
+
+// decide says how the plan of a creation has ended. The receiver may be nil.
+func (c *creation) decide(refused bool) {
+	if c != nil {
+		c.refused = refused
+		close(c.decided)
+	}
+}
+
+// conflict says which of two resources for one table is told of it.
+type conflict int
+
+const (
+	noConflict  conflict = iota
+	secondOne            // this resource is one too many
+	rightfulOne          // this one is in the state, and the other one's plan does not fail
+)
+
 func newClaims() *claims {
 	return &claims{byName: map[promotion.TableName]*claim{}}
 }
 
-// existing claims a table for a resource that is in the state. It reports false
-// if another resource has the table.
-func (c *claims) existing(ref promotion.Ref, opts promotion.RemoveOptions) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byName[ref.Name] != nil {
-		return false
+func (c *claims) of(name promotion.TableName) *claim {
+	if c.byName[name] == nil {
+		c.byName[name] = &claim{}
 	}
-	c.byName[ref.Name] = &claim{existing: true, prior: &priorClaim{ref: ref, opts: opts}}
-	return true
+	return c.byName[name]
 }
 
-// created claims a table for a resource that is to be created. It reports false
-// if another resource has the table. A non-nil prior means that this may be the
-// second half of replacing it.
-func (c *claims) created(name promotion.TableName) (prior *priorClaim, ok bool) {
+// existing claims a table for a resource that is in the state. Where one that is
+// to be created has claimed it before, it waits for what becomes of that: if its
+// plan fails anyway, the one in the state is not to be blamed.
+func (c *claims) existing(ctx context.Context, ref promotion.Ref, opts promotion.RemoveOptions) conflict {
+	c.mu.Lock()
+	cl := c.of(ref.Name)
+	if cl.prior != nil {
+		c.mu.Unlock()
+		return secondOne
+	}
+	cl.prior = &priorClaim{ref: ref, opts: opts}
+	other := cl.creation
+	c.mu.Unlock()
+	if other == nil {
+		return noConflict
+	}
+	select {
+	case <-ctx.Done():
+		return noConflict // the walk ends
+	case <-other.decided:
+	}
+	if !other.refused {
+		return rightfulOne
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	cl := c.byName[name]
-	switch {
-	case cl == nil:
-		c.byName[name] = &claim{created: true}
-		return nil, true
-	case cl.created:
-		return nil, false
+	cl.creation = nil
+	return noConflict
+}
+
+// created claims a table for a resource that is to be created; replacing says
+// that it is the second half of a replacement, whose first half is prior then.
+// Whoever gets a creation calls decide on it.
+func (c *claims) created(name promotion.TableName, replacing bool) (*creation, *priorClaim, conflict) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cl := c.of(name)
+	if cl.creation != nil || cl.prior != nil && !replacing {
+		return nil, nil, secondOne
 	}
-	cl.created = true
-	return cl.prior, true
+	cl.creation = &creation{decided: make(chan struct{})}
+	return cl.creation, cl.prior, noConflict
 }

@@ -21,6 +21,8 @@ func object(attributes map[string]attr.Value) types.Object {
 	return types.ObjectValueMust(kinds, attributes)
 }
 
+func number(n int64) types.Number { return numberOrNull(&n) }
+
 func stringValues(values ...string) types.List {
 	return listValue(values)
 }
@@ -29,7 +31,7 @@ func emptyProvider() providerModel {
 	return providerModel{
 		BootstrapServers: types.ListNull(types.StringType),
 		SASL:             types.ObjectNull(nil), Lake: types.ObjectNull(nil), Journal: types.ObjectNull(nil),
-		MaxConcurrentLoads: types.Int64Null(),
+		MaxConcurrentLoads: types.NumberNull(),
 	}
 }
 
@@ -94,7 +96,7 @@ func TestProviderConfig(t *testing.T) {
 					"warehouse": types.StringValue("file:///w"), "metastore": types.StringNull(), "options": mapValue(map[string]string{"s3.endpoint": "e"}),
 				})
 				m.Journal = object(map[string]attr.Value{"database": types.StringValue("ops"), "table": types.StringNull()})
-				m.MaxConcurrentLoads = types.Int64Value(3)
+				m.MaxConcurrentLoads = number(3)
 			},
 			check: func(cfg promotion.Config) bool {
 				return cfg.Lake.Warehouse == "file:///w" && cfg.Lake.Metastore == "filesystem" && cfg.Lake.Options["s3.endpoint"] == "e" &&

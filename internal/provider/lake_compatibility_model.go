@@ -20,7 +20,7 @@ type compatibilityModel struct {
 	UnvalidatedProperties  types.String `tfsdk:"unvalidated_properties"`
 	AcknowledgedProperties types.Set    `tfsdk:"acknowledged_properties"`
 	LakeLayout             types.String `tfsdk:"lake_layout"`
-	SourceSnapshotID       types.Int64  `tfsdk:"source_snapshot_id"`
+	SourceSnapshotID       types.Number `tfsdk:"source_snapshot_id"`
 
 	ID                types.String `tfsdk:"id"`
 	Compatible        types.Bool   `tfsdk:"compatible"`

@@ -2,8 +2,8 @@ package provider
 
 import (
 	"context"
+	"math"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -98,9 +98,9 @@ func compatibilityArguments() map[string]schema.Attribute {
 			Optional: true, MarkdownDescription: "`legacy` for Fluss 0.9, as in `fluss_lake_promotion`.",
 			Validators: []validator.String{stringvalidator.OneOf(layoutLegacy)},
 		},
-		"source_snapshot_id": schema.Int64Attribute{
+		"source_snapshot_id": schema.NumberAttribute{
 			Optional: true, MarkdownDescription: "Snapshot that the source must be at.",
-			Validators: []validator.Int64{int64validator.AtLeast(1)},
+			Validators: []validator.Number{wholeNumber{min: 1, max: math.MaxInt64}},
 		},
 	}
 }

@@ -30,7 +30,7 @@ type promotionModel struct {
 
 	Timeouts timeouts.Value `tfsdk:"timeouts"`
 
-	SourceSnapshotID types.Int64 `tfsdk:"source_snapshot_id"` // argument and result
+	SourceSnapshotID types.Number `tfsdk:"source_snapshot_id"` // argument and result
 
 	ID                    types.String `tfsdk:"id"`
 	ClusterID             types.String `tfsdk:"cluster_id"`
@@ -89,7 +89,8 @@ func (m *promotionModel) spec() promotion.Spec {
 	}
 	slices.Sort(spec.Acknowledged)
 	if !m.SourceSnapshotID.IsNull() && !m.SourceSnapshotID.IsUnknown() {
-		spec.SourceSnapshotID = m.SourceSnapshotID.ValueInt64Pointer()
+		id := intOr(m.SourceSnapshotID, 0)
+		spec.SourceSnapshotID = &id
 	}
 	return spec
 }
@@ -139,7 +140,7 @@ func (m *promotionModel) imported() bool { return m.DeletionProtection.IsNull() 
 // the configuration sets it.
 func (m *promotionModel) setResultsUnknown(config *promotionModel) {
 	if config.SourceSnapshotID.IsNull() {
-		m.SourceSnapshotID = types.Int64Unknown()
+		m.SourceSnapshotID = types.NumberUnknown()
 	}
 	m.ID = types.StringUnknown()
 	m.ClusterID = types.StringUnknown()
@@ -208,7 +209,7 @@ func (m *promotionModel) setResult(res promotion.Result) {
 	if res.TableID != 0 {
 		m.TableID = types.Int64Value(res.TableID)
 	}
-	m.SourceSnapshotID = types.Int64PointerValue(res.SourceSnapshotID)
+	m.SourceSnapshotID = numberOrNull(res.SourceSnapshotID)
 	m.SourceSchemaID = types.Int64Value(res.SourceSchemaID)
 	m.RegisteredSnapshotID = types.Int64PointerValue(res.RegisteredSnapshotID)
 	if m.InitializedPartitions = partitionSet(res.InitializedPartitions); res.InitializedPartitions == nil {

@@ -25,6 +25,11 @@ const (
 // at apply before Create; what it makes known must be the same both times. So
 // it makes nothing known that may move: the results of a promotion are unknown
 // until it is enabled, and never change after that.
+//
+// Terraform destroy makes two plans: first an ordinary one of the configuration,
+// which a provider can't tell from any other and whose errors end it, then one
+// with a null plan for each resource. Only -refresh=false leaves the first out.
+// So what is in the state must not get errors for what a destroy would mend.
 func (r *lakePromotionResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if r.data == nil {
 		return
@@ -53,17 +58,21 @@ func (r *lakePromotionResource) ModifyPlan(ctx context.Context, req resource.Mod
 	if prior != nil {
 		imported, diags := req.Private.GetKey(ctx, importedKey)
 		resp.Diagnostics.Append(diags...)
-		resp.Diagnostics.Append(refuseChanges(prior, &plan, &config, imported != nil)...)
+		resp.Diagnostics.Append(refuseChanges(prior, &plan, &config, string(imported) == importedNew)...)
 		if resp.Diagnostics.HasError() {
 			return
 		}
 	}
-	replaced, ok := r.claim(&plan, prior)
-	if !ok {
-		resp.Diagnostics.AddAttributeError(path.Root("table"), "Table is promoted twice",
-			fmt.Sprintf("Found: another resource of this configuration for %s.\nRequired: one resource for a table.\n"+
-				"What to do: remove one of them; for one that is in the state already use a removed block with destroy = false.", plan.name()))
+	replacing, diags := req.Private.GetKey(ctx, plannedKey)
+	resp.Diagnostics.Append(diags...)
+	own, replaced, conflict := r.claim(ctx, &plan, prior, replacing != nil)
+	defer func() { own.decide(resp.Diagnostics.HasError()) }()
+	if text := conflict.text(plan.name()); text != "" {
+		resp.Diagnostics.AddAttributeError(path.Root("table"), "Table is promoted twice", text)
 		return
+	}
+	if prior != nil {
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, plannedKey, []byte(`true`))...)
 	}
 
 	if prior != nil && prior.enabled() {
@@ -98,7 +107,35 @@ func (r *lakePromotionResource) ModifyPlan(ctx context.Context, req resource.Mod
 		// Of this half of a replacement Terraform shows errors, but no warnings.
 		spec.OperationID = replaced.ref.OperationID
 	}
-	resp.Diagnostics.Append(r.preview(ctx, spec)...)
+	diags = r.preview(ctx, spec)
+	switch {
+	case prior != nil:
+		diags = withoutErrors(diags, plan.name())
+	case replaced != nil && diags.HasError():
+		diags.AddError("Lake promotion can't be made again", fmt.Sprintf(
+			"This plan replaces the promotion of %s, and what is wrong with it would be found only after the Fluss table was dropped.\n"+
+				"What to do: mend what the other errors say. To drop the Fluss table and not promote again: "+
+				"terraform destroy -refresh=false -target=ADDRESS, which does not plan a promotion first.", plan.name()))
+	}
+	resp.Diagnostics.Append(diags...)
+}
+
+// withoutErrors makes one warning of all errors about a promotion that is in the
+// state. Terraform destroy plans the configuration first, as any plan, and an
+// error would keep it from destroying what can't go on. Nothing is lost: the
+// Update of an apply looks again and refuses.
+func withoutErrors(diags diag.Diagnostics, name promotion.TableName) diag.Diagnostics {
+	if !diags.HasError() {
+		return diags
+	}
+	parts := []string{"It is unfinished, and terraform apply will refuse to go on with it for what follows. terraform destroy removes it."}
+	for _, d := range diags.Errors() {
+		parts = append(parts, sentence(d.Summary())+"\n"+d.Detail())
+	}
+	var out diag.Diagnostics
+	out.Append(diags.Warnings()...)
+	out.AddWarning(named("Lake promotion can't go on", name), joinParagraphs(parts...))
+	return out
 }
 
 // specFor is what Run is asked for: the plan, and the operation that the state
@@ -113,14 +150,27 @@ func specFor(plan, prior *promotionModel) promotion.Spec {
 
 // claim enters the resource into the claims of this walk. replaced is the
 // promotion that is removed first, if this is the second half of a replacement.
-func (r *lakePromotionResource) claim(plan, prior *promotionModel) (replaced *priorClaim, ok bool) {
-	if plan.Database.IsUnknown() || plan.Table.IsUnknown() {
-		return nil, true
-	}
+func (r *lakePromotionResource) claim(ctx context.Context, plan, prior *promotionModel, replacing bool) (own *creation, replaced *priorClaim, found conflict) {
 	if prior != nil {
-		return nil, r.data.claims.existing(prior.ref(), prior.removeOptions())
+		return nil, nil, r.data.claims.existing(ctx, prior.ref(), prior.removeOptions())
 	}
-	return r.data.claims.created(plan.name())
+	if plan.Database.IsUnknown() || plan.Table.IsUnknown() {
+		return nil, nil, noConflict
+	}
+	return r.data.claims.created(plan.name(), replacing)
+}
+
+// text is the message about a conflict; "" without one.
+func (c conflict) text(name promotion.TableName) string {
+	switch c {
+	case secondOne:
+		return fmt.Sprintf("Found: another resource of this configuration for %s.\nRequired: one resource for a table.\n"+
+			"What to do: remove one of them; for one that is in the state already use a removed block with destroy = false.", name)
+	case rightfulOne:
+		return fmt.Sprintf("Found: another resource of this configuration is to be created for %s, the table of this one.\n"+
+			"Required: one resource for a table.\nWhat to do: remove the other one. This one is in the state and needs no change.", name)
+	}
+	return ""
 }
 
 // planRemoval asks whether a removal would be refused, so that it is the plan
@@ -214,7 +264,9 @@ func refuseChanges(prior, plan, config *promotionModel, imported bool) diag.Diag
 				attribute, changeText(was, wanted), prior.name(), prior.stage(), why, fix))
 		}
 	}
-	const again = "destroy this promotion (the Paimon table and its rows stay) and promote the table again."
+	// terraform destroy plans the configuration first, and this error ends that
+	// plan too.
+	const again = "destroy this promotion (terraform destroy -refresh=false; the Paimon table and its rows stay) and promote the table again."
 	refuse("partitions", prior.Partitions, plan.Partitions,
 		"the partitions that Fluss holds are chosen when the promotion begins; this release can't add or leave any later.", again)
 	refuse("table_properties", prior.TableProperties, plan.TableProperties,

@@ -36,9 +36,18 @@ func newLakePromotionResource() resource.Resource { return &lakePromotionResourc
 // limit of its own for either.
 const readTimeout = 5 * time.Minute
 
-// importedKey marks a state that an import has filled, in private state, until
-// the first update. Losing it only makes a plan stricter.
-const importedKey = "imported"
+// importedKey marks a state that an import has filled, in private state, as
+// importedNew until the first update and importedOld after that. Losing it only
+// makes a plan stricter.
+const (
+	importedKey = "imported"
+	importedNew = `true`
+	importedOld = `"updated"`
+)
+
+// plannedKey marks in private state that a plan was made of a prior state, which
+// tells the second half of a replacement from the creation of another resource.
+const plannedKey = "planned"
 
 func (r *lakePromotionResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_lake_promotion"
@@ -80,7 +89,7 @@ func (r *lakePromotionResource) Update(ctx context.Context, req resource.UpdateR
 		// ModifyPlan lets only settings through here that are Terraform's own or
 		// have had their effect: nothing is to be asked or changed.
 		plan.setResultsFrom(&prior)
-		resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, nil)...)
+		resp.Diagnostics.Append(importSettled(ctx, req.Private, resp.Private)...)
 		resp.Diagnostics.Append(writeState(ctx, &resp.State, resp.Identity, &plan)...)
 		return
 	}
@@ -94,7 +103,7 @@ func (r *lakePromotionResource) Update(ctx context.Context, req resource.UpdateR
 	if state == nil {
 		return // the prior state stays
 	}
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, nil)...)
+	resp.Diagnostics.Append(importSettled(ctx, req.Private, resp.Private)...)
 	resp.Diagnostics.Append(writeState(ctx, &resp.State, resp.Identity, state)...)
 }
 
@@ -138,7 +147,7 @@ func (r *lakePromotionResource) Read(ctx context.Context, req resource.ReadReque
 	}
 	if state.imported() {
 		state.fillArguments(obs.Spec, obs.Result.SelectedPartitions)
-		resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, []byte(`true`))...)
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, []byte(importedNew))...)
 	}
 	state.setResult(obs.Result)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
@@ -185,24 +194,52 @@ func (r *lakePromotionResource) Delete(ctx context.Context, req resource.DeleteR
 
 func (r *lakePromotionResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	var id promotionIdentity
-	if req.ID == "" && req.Identity != nil {
+	if req.ID == "" && req.Identity != nil && !req.Identity.Raw.IsNull() {
 		resp.Diagnostics.Append(req.Identity.Get(ctx, &id)...)
-	} else {
-		database, table, ok := strings.Cut(req.ID, ".")
-		if !ok || database == "" || table == "" || strings.Contains(table, ".") {
-			resp.Diagnostics.AddError("Invalid import ID",
-				fmt.Sprintf("Found: %q.\nRequired: database.table, such as \"sales.orders\".", req.ID))
+		if resp.Diagnostics.HasError() {
+			return
 		}
-		id = promotionIdentity{Database: types.StringValue(database), Table: types.StringValue(table)}
-	}
-	if resp.Diagnostics.HasError() {
-		return
+		if !validFlussName(id.Database.ValueString()) || !validFlussName(id.Table.ValueString()) {
+			resp.Diagnostics.AddError("Invalid import identity", fmt.Sprintf("Found: database = %s, table = %s.\nRequired: of each, %s.",
+				id.Database, id.Table, flussNameText))
+			return
+		}
+	} else {
+		name, ok := nameFromID(req.ID)
+		if !ok {
+			resp.Diagnostics.AddError("Invalid import ID", fmt.Sprintf(
+				"Found: %q.\nRequired: database.table, such as sales.orders, without quotes; of each, %s.", req.ID, flussNameText))
+			return
+		}
+		id = promotionIdentity{Database: types.StringValue(name.Database), Table: types.StringValue(name.Table)}
 	}
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("database"), id.Database)...)
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("table"), id.Table)...)
 	if resp.Identity != nil {
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, id)...)
 	}
+}
+
+// nameFromID reads an import ID, "database.table". Neither name can have a dot.
+func nameFromID(id string) (name promotion.TableName, ok bool) {
+	database, table, _ := strings.Cut(id, ".")
+	return promotion.TableName{Database: database, Table: table}, validFlussName(database) && validFlussName(table)
+}
+
+// privateState is what the framework's requests and responses have of it.
+type privateState interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+}
+
+// importSettled notes that an imported promotion has been updated: from now on
+// what the configuration sets is compared with the state.
+func importSettled(ctx context.Context, was, now privateState) diag.Diagnostics {
+	imported, diags := was.GetKey(ctx, importedKey)
+	if imported != nil {
+		diags.Append(now.SetKey(ctx, importedKey, []byte(importedOld))...)
+	}
+	return diags
 }
 
 // writeState writes state and identity. It must work after a cancellation: what

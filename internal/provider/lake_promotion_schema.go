@@ -2,10 +2,10 @@ package provider
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -104,9 +104,11 @@ func promotionArguments() map[string]schema.Attribute {
 		"partitions": schema.SetAttribute{
 			ElementType: partitionType,
 			Optional:    true,
+			Computed:    true,
 			MarkdownDescription: "Partitions to initialize, each as a map from partition column to Paimon's text of the value. " +
 				"Default: all of the source snapshot. The others stay readable through the lake but must get no lookups or writes " +
-				"through Fluss.",
+				"through Fluss." + keptAfterImport,
+			PlanModifiers: []planmodifier.Set{kept{onlyImported: true}},
 			Validators: []validator.Set{
 				setvalidator.SizeAtLeast(1),
 				setvalidator.NoNullValues(),
@@ -123,9 +125,11 @@ func promotionArguments() map[string]schema.Attribute {
 		"table_properties": schema.MapAttribute{
 			ElementType: types.StringType,
 			Optional:    true,
+			Computed:    true,
 			MarkdownDescription: "Properties of the Fluss table, such as `table.datalake.freshness` or `table.replication.factor`. " +
-				"They are set when the table is created.",
-			Validators: []validator.Map{noNullElements{}},
+				"They are set when the table is created." + keptAfterImport,
+			PlanModifiers: []planmodifier.Map{kept{onlyImported: true}},
+			Validators:    []validator.Map{noNullElements{}},
 		},
 		"unvalidated_properties": schema.StringAttribute{
 			Optional: true,
@@ -170,17 +174,19 @@ func promotionArguments() map[string]schema.Attribute {
 		},
 		"lake_layout": schema.StringAttribute{
 			Optional: true,
+			Computed: true,
 			MarkdownDescription: "Must be `legacy` for Fluss 0.9, where three nullable system columns are appended to the Paimon " +
 				"schema; must not be set for Fluss 1.0 and later, where the Paimon table keeps its columns. Can't be changed " +
-				"once the table exists.",
-			Validators: []validator.String{stringvalidator.OneOf(layoutLegacy)},
+				"once the table exists; leaving it out keeps what is in the state then.",
+			PlanModifiers: []planmodifier.String{kept{}},
+			Validators:    []validator.String{stringvalidator.OneOf(layoutLegacy)},
 		},
-		"source_snapshot_id": schema.Int64Attribute{
+		"source_snapshot_id": schema.NumberAttribute{
 			Optional: true,
 			Computed: true,
 			MarkdownDescription: "Snapshot that was promoted. Set it to pin the promotion to a snapshot that was reviewed: if the " +
 				"source has moved on, nothing is done. Not set by the provider if the source has no snapshot.",
-			Validators: []validator.Int64{int64validator.AtLeast(1)},
+			Validators: []validator.Number{wholeNumber{min: 1, max: math.MaxInt64}},
 		},
 		"deletion_protection": schema.BoolAttribute{
 			Optional: true,
@@ -202,6 +208,9 @@ func promotionArguments() map[string]schema.Attribute {
 // untilEnabled is said of arguments that matter only while a promotion runs.
 const untilEnabled = " Matters until the promotion is enabled; after that, leaving it out keeps what is in the state."
 
+// keptAfterImport is said of arguments that an import fills from the journal.
+const keptAfterImport = " After an import, leaving it out keeps what the promotion was made with."
+
 func loadAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
@@ -214,20 +223,20 @@ func loadAttribute() schema.Attribute {
 				MarkdownDescription: "`native` (default, and the one of this release): in the provider's own process.",
 				Validators:          []validator.String{availableValidator{what: "load engine", available: []string{engineNative}}},
 			},
-			"parallelism": schema.Int64Attribute{
+			"parallelism": schema.NumberAttribute{
 				Optional:            true,
 				MarkdownDescription: "Buckets loaded at a time. Default: chosen by the provider.",
-				Validators:          []validator.Int64{int64validator.Between(1, 1024)},
+				Validators:          []validator.Number{wholeNumber{min: 1, max: 1024}},
 			},
-			"batch_bytes": schema.Int64Attribute{
+			"batch_bytes": schema.NumberAttribute{
 				Optional:            true,
 				MarkdownDescription: "Size of one batch in bytes. Default: chosen by the provider.",
-				Validators:          []validator.Int64{int64validator.Between(1<<10, 64<<20)},
+				Validators:          []validator.Number{wholeNumber{min: 1 << 10, max: 64 << 20}},
 			},
-			"max_in_flight": schema.Int64Attribute{
+			"max_in_flight": schema.NumberAttribute{
 				Optional:            true,
 				MarkdownDescription: "Batches of one bucket that may be unanswered at a time. Default: chosen by the provider.",
-				Validators:          []validator.Int64{int64validator.Between(1, 5)},
+				Validators:          []validator.Number{wholeNumber{min: 1, max: 5}},
 			},
 		},
 	}

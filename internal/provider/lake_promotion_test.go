@@ -65,10 +65,10 @@ func TestSpec(t *testing.T) {
 		t.Errorf("defaults: %+v", spec)
 	}
 	m.Partitions = partitionSet([]map[string]string{{"dt": "2"}, {"dt": "1"}})
-	m.SourceSnapshotID = types.Int64Value(7)
+	m.SourceSnapshotID = number(7)
 	m.UnvalidatedProperties = types.StringValue("deny")
 	m.AcknowledgedProperties = types.SetValueMust(types.StringType, []attr.Value{types.StringValue("b"), types.StringValue("a")})
-	m.Load = object(map[string]attr.Value{"engine": types.StringValue("native"), "parallelism": types.Int64Value(4)})
+	m.Load = object(map[string]attr.Value{"engine": types.StringValue("native"), "parallelism": number(4)})
 	spec = m.spec()
 	if fmt.Sprint(spec.Partitions) != "[map[dt:1] map[dt:2]]" || *spec.SourceSnapshotID != 7 || !spec.DenyUnvalidated ||
 		fmt.Sprint(spec.Acknowledged) != "[a b]" || spec.Parallelism != 4 {
@@ -149,10 +149,10 @@ func TestOutcomes(t *testing.T) {
 func TestPinComesBack(t *testing.T) {
 	pin, other := int64(7), int64(8)
 	plan := planned()
-	plan.SourceSnapshotID = types.Int64Value(pin)
+	plan.SourceSnapshotID = number(pin)
 	res := promotion.Result{Touched: true, OperationID: "op", Stage: promotion.StageCreated}
 	state, _ := outcome{result: res, err: context.Canceled, interrupted: true}.conclude(plan, nil, timeLimit{}, nil)
-	if state == nil || state.SourceSnapshotID.ValueInt64() != pin {
+	if state == nil || intOr(state.SourceSnapshotID, 0) != pin {
 		t.Errorf("interrupted: %v", state)
 	}
 	res.Stage, res.SourceSnapshotID = promotion.StageEnabled, &other
@@ -217,40 +217,78 @@ func TestWarningDiagnostics(t *testing.T) {
 func TestClaims(t *testing.T) {
 	ref := promotion.Ref{Name: ordersName, OperationID: "op"}
 	for _, c := range []struct {
-		name  string
-		steps string // e: in the state, c: to be created
-		ok    bool   // of the last step
+		name string
+		// e: in the state; c: to be created; r: second half of a replacement;
+		// x: to be created, with a plan that fails.
+		steps string
+		want  conflict // of the last step
 	}{
-		{"one in the state", "e", true},
-		{"one to be created", "c", true},
-		{"replacement", "ec", true},
-		{"two to be created", "cc", false},
-		{"two in the state", "ee", false},
-		{"created, then one in the state", "ce", false},
-		{"replacement and another", "ecc", false},
+		{"one in the state", "e", noConflict},
+		{"one to be created", "c", noConflict},
+		{"replacement", "er", noConflict},
+		{"one to be created, another in the state", "ec", secondOne},
+		{"two to be created", "cc", secondOne},
+		{"two in the state", "ee", secondOne},
+		{"created, then one in the state", "ce", rightfulOne},
+		{"refused, then one in the state", "xe", noConflict},
+		{"refused, then a replacement", "xer", noConflict},
+		{"replacement and another", "erc", secondOne},
+		{"replacement twice", "err", secondOne},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all := newClaims()
-			var ok bool
+			var found conflict
 			var prior *priorClaim
 			for _, step := range c.steps {
 				if step == 'e' {
-					ok = all.existing(ref, promotion.RemoveOptions{})
-				} else {
-					prior, ok = all.created(ordersName)
+					found = all.existing(t.Context(), ref, promotion.RemoveOptions{})
+					continue
 				}
+				var own *creation
+				own, prior, found = all.created(ordersName, step == 'r')
+				own.decide(step == 'x')
 			}
-			if ok != c.ok {
-				t.Errorf("%v, want %v", ok, c.ok)
+			if found != c.want {
+				t.Errorf("%v, want %v", found, c.want)
 			}
-			if c.steps == "ec" && (prior == nil || prior.ref != ref) {
+			if c.steps == "er" && (prior == nil || prior.ref != ref) {
 				t.Errorf("replaces %v", prior)
 			}
-			if !all.existing(promotion.Ref{Name: promotion.TableName{Database: "sales", Table: "other"}}, promotion.RemoveOptions{}) {
+			other := promotion.Ref{Name: promotion.TableName{Database: "sales", Table: "other"}}
+			if all.existing(t.Context(), other, promotion.RemoveOptions{}) != noConflict {
 				t.Error("another table is taken too")
 			}
 		})
 	}
+	t.Run("the one in the state waits for what becomes of the other", func(t *testing.T) {
+		for _, refused := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				all := newClaims()
+				own, _, _ := all.created(ordersName, false)
+				found := make(chan conflict, 1)
+				go func() { found <- all.existing(t.Context(), ref, promotion.RemoveOptions{}) }()
+				synctest.Wait()
+				select {
+				case c := <-found:
+					t.Fatalf("decided %v before the other was", c)
+				default:
+				}
+				own.decide(refused)
+				if c := <-found; (c == noConflict) != refused {
+					t.Errorf("refused %t: %v", refused, c)
+				}
+			})
+		}
+	})
+	t.Run("a walk that ends", func(t *testing.T) {
+		all := newClaims()
+		all.created(ordersName, false)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if c := all.existing(ctx, ref, promotion.RemoveOptions{}); c != noConflict {
+			t.Error(c)
+		}
+	})
 }
 
 func TestRunning(t *testing.T) {

@@ -6,7 +6,6 @@ package provider
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
@@ -128,11 +127,11 @@ func (p *flussProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp
 					},
 				},
 			},
-			"max_concurrent_loads": schema.Int64Attribute{
+			"max_concurrent_loads": schema.NumberAttribute{
 				Optional: true,
 				MarkdownDescription: "How many loads may run at a time, default 1. Terraform starts up to ten resources at once; " +
 					"the others wait for their turn, which counts towards their time limit.",
-				Validators: []validator.Int64{int64validator.Between(1, 64)},
+				Validators: []validator.Number{wholeNumber{min: 1, max: 64}},
 			},
 		},
 	}

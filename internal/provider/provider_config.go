@@ -39,7 +39,7 @@ type providerModel struct {
 	SASL               types.Object `tfsdk:"sasl"`
 	Lake               types.Object `tfsdk:"lake"`
 	Journal            types.Object `tfsdk:"journal"`
-	MaxConcurrentLoads types.Int64  `tfsdk:"max_concurrent_loads"`
+	MaxConcurrentLoads types.Number `tfsdk:"max_concurrent_loads"`
 }
 
 // unknown names the first argument that is not known yet; "" if all are.
@@ -72,7 +72,7 @@ func (m providerModel) config(env settings) (promotion.Config, diag.Diagnostics)
 			Database: stringOr(member(m.Journal, "database"), defaultJournalDatabase),
 			Table:    stringOr(member(m.Journal, "table"), defaultJournalTable),
 		},
-		MaxConcurrentLoads: int(m.MaxConcurrentLoads.ValueInt64()),
+		MaxConcurrentLoads: int(intOr(m.MaxConcurrentLoads, 0)),
 	}
 	cfg.Bootstrap = m.bootstrap(env, &diags)
 	cfg.SASL = m.sasl(env, &diags)

@@ -3,6 +3,8 @@ package provider
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,6 +24,7 @@ var (
 	_ validator.String = availableValidator{}
 	_ validator.Map    = noNullElements{}
 	_ validator.Object = positiveTimeouts{}
+	_ validator.Number = wholeNumber{}
 )
 
 // hostPortValidator accepts "host:port".
@@ -46,13 +49,20 @@ func (hostPortValidator) ValidateString(_ context.Context, req validator.StringR
 // the length and the reserved prefix.
 var flussName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-const maxFlussName = 200
+const (
+	maxFlussName  = 200
+	flussNameText = "1 to 200 letters, digits, _ and -, not beginning with __"
+)
+
+func validFlussName(name string) bool {
+	return flussName.MatchString(name) && len(name) <= maxFlussName && !strings.HasPrefix(name, "__")
+}
 
 // flussNameValidator accepts what Fluss accepts as a name.
 type flussNameValidator struct{}
 
 func (flussNameValidator) Description(context.Context) string {
-	return "1 to 200 letters, digits, _ and -, not beginning with __"
+	return flussNameText
 }
 
 func (v flussNameValidator) MarkdownDescription(ctx context.Context) string {
@@ -64,7 +74,7 @@ func (v flussNameValidator) ValidateString(ctx context.Context, req validator.St
 		return
 	}
 	name := req.ConfigValue.ValueString()
-	if flussName.MatchString(name) && len(name) <= maxFlussName && !strings.HasPrefix(name, "__") {
+	if validFlussName(name) {
 		return
 	}
 	resp.Diagnostics.AddAttributeError(req.Path, "Invalid name",
@@ -150,4 +160,33 @@ func (positiveTimeouts) ValidateObject(_ context.Context, req validator.ObjectRe
 				fmt.Sprintf("Found: %q.\nRequired: more than zero, such as \"6h\".", text.ValueString()))
 		}
 	}
+}
+
+// wholeNumber accepts whole numbers from min to max.
+type wholeNumber struct{ min, max int64 }
+
+func (v wholeNumber) Description(context.Context) string {
+	if v.max == math.MaxInt64 {
+		return fmt.Sprintf("a whole number from %d on", v.min)
+	}
+	return fmt.Sprintf("a whole number from %d to %d", v.min, v.max)
+}
+
+func (v wholeNumber) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v wholeNumber) ValidateNumber(ctx context.Context, req validator.NumberRequest, resp *validator.NumberResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	f := req.ConfigValue.ValueBigFloat()
+	n, accuracy := f.Int64()
+	if accuracy == big.Exact && v.min <= n && n <= v.max {
+		return
+	}
+	text := f.Text('g', 20)
+	required := v.Description(ctx)
+	if f.IsInt() && v.max == math.MaxInt64 && f.Sign() > 0 {
+		required += fmt.Sprintf(", at most %d", v.max)
+	}
+	resp.Diagnostics.AddAttributeError(req.Path, "Invalid number", fmt.Sprintf("Found: %s.\nRequired: %s.", text, required))
 }

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -61,12 +62,27 @@ func stringOr(v attr.Value, def string) string {
 	return def
 }
 
-// intOr is a number value; def if it is nil, null, unknown or of another type.
+// intOr is a number value; def if it is nil, null, unknown, of another type or
+// not a whole number that an int64 holds, which wholeNumber refuses.
+//
+// Arguments are Number attributes and not Int64 ones: of a fraction or an
+// oversized value, the framework's conversion to Int64 says that the provider
+// has a defect, before any validator is asked.
 func intOr(v attr.Value, def int64) int64 {
-	if n, ok := v.(types.Int64); ok && !n.IsNull() && !n.IsUnknown() {
-		return n.ValueInt64()
+	if n, ok := v.(types.Number); ok && !n.IsNull() && !n.IsUnknown() {
+		if i, accuracy := n.ValueBigFloat().Int64(); accuracy == big.Exact {
+			return i
+		}
 	}
 	return def
+}
+
+// numberOrNull is the Number form of a result.
+func numberOrNull(n *int64) types.Number {
+	if n == nil {
+		return types.NumberNull()
+	}
+	return types.NumberValue(new(big.Float).SetInt64(*n))
 }
 
 // stringList is the known strings of a list or set; nil if it has none.
