@@ -231,7 +231,13 @@ type Existing struct {
 	OperationID string
 	Stage       Stage
 	Plan        string // what apply would do: "resume", "drop and load again", …
+	// Promoted says that it is complete and of this very source: the Paimon table
+	// has not been dropped and made anew since.
+	Promoted bool
 }
+
+// RulePromoted is the rule of the problem that a table is promoted already.
+const RulePromoted = "promoted"
 
 // Report is the preview: everything is read, nothing is written.
 type Report struct {
@@ -252,6 +258,10 @@ type Report struct {
 	SourceChanges  []SourceChange // needed; made by prepare_source
 	Statements     []string       // Flink SQL that the user could run instead, in order
 	Existing       *Existing
+	// PinSnapshotID is what Spec.SourceSnapshotID has to be, now and after a
+	// promotion: the snapshot that was promoted where the table is, otherwise the
+	// newest. nil: no snapshot.
+	PinSnapshotID *int64
 }
 
 // Errors are the report's problems of SeverityError.

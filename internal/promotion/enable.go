@@ -251,10 +251,12 @@ func (r *run) complete(ctx context.Context) error {
 
 // promotedAlready is the answer to a promotion that this caller does not know of.
 func (r *run) promotedAlready() error {
-	p := Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The table is promoted already",
+	p := Problem{Severity: SeverityError, Attribute: []string{"table"}, Rule: RulePromoted, Summary: "The table is promoted already",
 		Found: fmt.Sprintf("operation %s, enabled %s", r.hist.id, r.hist.enabled.At.UTC().Format("2006-01-02 15:04:05Z")),
 		Fix:   fmt.Sprintf("take it into state: terraform import fluss_lake_promotion.NAME %s", r.spec.Name)}
-	if r.hist.ended == EventDropping {
+	if r.hist.ended != EventDropping {
+		p.Fix += "; if another resource holds it there, remove this one"
+	} else {
 		p.Found += fmt.Sprintf("; its removal was begun by %s and is not finished", r.hist.owner)
 		p.Fix += "; then apply to keep it, or destroy to finish the removal"
 	}

@@ -117,14 +117,32 @@ func drift(ctx context.Context, c *connection, info *fluss.TableInfo, h *history
 			Fix: "restore it: the Fluss table's lake data is in it"})
 		return ps, nil
 	}
-	if err != nil {
+	if err == nil {
+		err = lakeDrift(ctx, t, info, *h.started.Detail.Fingerprint, warn)
+	}
+	if ctx.Err() != nil {
 		return nil, err
 	}
-	same, err := sameHistory(ctx, t, *h.started.Detail.Fingerprint, warn)
-	if err != nil || !same {
-		return ps, err
+	if err != nil {
+		// The cluster has answered, and it alone says how the promotion stands. An
+		// error would keep Terraform from planning anything, a removal included.
+		warn(Problem{Attribute: []string{"table"}, Summary: "The promoted Paimon table cannot be read", Found: err.Error(),
+			Fix: "repair it or make it accessible: the Fluss table's lake data is in it"})
 	}
-	err = foreignCommits(ctx, t, *h.started.Detail.Fingerprint, func(s *paimon.Snapshot) error {
+	if err := strayRows(ctx, c.client, info, h, warn); err != nil {
+		return nil, err
+	}
+	return ps, nil
+}
+
+// lakeDrift lists what has changed about the Paimon table and matters.
+func lakeDrift(ctx context.Context, t *paimon.Table, info *fluss.TableInfo, pinned Fingerprint, warn func(Problem)) error {
+	same, err := sameHistory(ctx, t, pinned, warn)
+	if err != nil || !same {
+		return err
+	}
+	schemaDrift(info, t.Schema(), warn)
+	return foreignCommits(ctx, t, pinned, func(s *paimon.Snapshot) error {
 		if s.CommitKind != "COMPACT" && s.CommitKind != "ANALYZE" {
 			warn(Problem{Attribute: []string{"table"}, Summary: "Somebody other than the tiering service committed to the promoted Paimon table",
 				Found: commitBy(s), Why: "its rows are in the lake and not in Fluss",
@@ -132,14 +150,6 @@ func drift(ctx context.Context, c *connection, info *fluss.TableInfo, h *history
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	schemaDrift(info, t.Schema(), warn)
-	if err := strayRows(ctx, c.client, info, h, warn); err != nil {
-		return nil, err
-	}
-	return ps, nil
 }
 
 // sameHistory says whether the promoted snapshot is still in the table's past:

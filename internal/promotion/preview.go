@@ -38,8 +38,8 @@ func (s *Service) Preview(ctx context.Context, spec Spec) (*Report, error) {
 // reportOf is the judge's word on a source, as a report.
 func reportOf(name TableName, src *source, jdg *Judgement, generation string) *Report {
 	rep := &Report{Name: name, Problems: append(Problems{}, jdg.Problems...), Generation: generation, SnapshotID: snapshotID(src.snapshot),
-		SchemaID: src.schema.ID, PrimaryKey: src.schema.PrimaryKeys, PartitionKeys: src.schema.PartitionKeys, Options: jdg.Options,
-		Unvalidated: jdg.Unvalidated, SourceChanges: jdg.Changes, Statements: jdg.Statements}
+		PinSnapshotID: snapshotID(src.snapshot), SchemaID: src.schema.ID, PrimaryKey: src.schema.PrimaryKeys, PartitionKeys: src.schema.PartitionKeys,
+		Options: jdg.Options, Unvalidated: jdg.Unvalidated, SourceChanges: jdg.Changes, Statements: jdg.Statements}
 	if jdg.Descriptor != nil {
 		rep.Buckets = jdg.Descriptor.BucketCount
 	}
@@ -105,6 +105,12 @@ func (r *run) previewExisting(ctx context.Context, rep *Report) {
 	var moved error
 	if !r.datalakeOn() {
 		moved = r.sourceMoved(ctx)
+	}
+	if pinned := h.started.Detail.Fingerprint; (h.enabled != nil || r.datalakeOn()) && pinned.FirstSchemaMilli == r.src.pin.FirstSchemaMilli {
+		rep.Existing.Promoted = h.enabled != nil
+		if rep.PinSnapshotID = nil; pinned.SnapshotID != 0 {
+			rep.PinSnapshotID = ptr(pinned.SnapshotID)
+		}
 	}
 	switch {
 	case h.enabled != nil:

@@ -172,25 +172,16 @@ func (s *Service) Remove(ctx context.Context, ref Ref, opt RemoveOptions) error 
 	if err := rm.allowed(ctx, opt, true); err != nil {
 		return err
 	}
-	table, err := rm.d.c.catalog.Table(ctx, ref.Name.Database, ref.Name.Table)
-	if errors.Is(err, paimon.ErrTableNotExist) || errors.Is(err, paimon.ErrDatabaseNotExist) {
-		if rm.enabled && !opt.AllowUntieredDataLoss {
-			return Problem{Severity: SeverityError, Attribute: []string{"allow_untiered_data_loss"}, Summary: "The Paimon table of this promotion does not exist any more",
-				Found: err.Error(), Required: "the Paimon table, with every tiered row in it",
-				Why: "what Fluss still holds may be the last copy",
-				Fix: "restore the Paimon table; or apply allow_untiered_data_loss = true first; or take the resource out of state with a removed block"}
-		}
-		return rm.drop(ctx, opt) // nothing is there to be compared
-	}
-	if err != nil {
+	// What can't be read can't be compared; where that matters, allowed refuses.
+	table, before, unreadable := rm.lakeTable(ctx)
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	before, _, err := readFingerprint(ctx, table)
-	if err != nil {
+	if err := rm.drop(ctx, opt, unreadable == nil); err != nil {
 		return err
 	}
-	if err := rm.drop(ctx, opt); err != nil {
-		return err
+	if unreadable != nil {
+		return nil
 	}
 	after, snap, err := readFingerprint(ctx, table)
 	if err != nil {
@@ -204,9 +195,11 @@ func (s *Service) Remove(ctx context.Context, ref Ref, opt RemoveOptions) error 
 	return nil
 }
 
-// drop switches datalake off, where it is on, and drops the Fluss table.
-func (rm *removal) drop(ctx context.Context, opt RemoveOptions) error {
-	if !rm.enabled {
+// drop switches datalake off, where it is on, and drops the Fluss table. With a
+// lake that can't be read there is nothing to check between the two, and the
+// coordinator itself may fail to switch it off.
+func (rm *removal) drop(ctx context.Context, opt RemoveOptions, readable bool) error {
+	if !rm.enabled || !readable {
 		return rm.d.dropping(ctx, "removed")
 	}
 	return rm.d.dropping(ctx, "removed", func(ctx context.Context) error { return rm.disable(ctx, opt) })
@@ -288,6 +281,12 @@ func (rm *removal) allowed(ctx context.Context, opt RemoveOptions, wait bool) er
 	if opt.AllowUntieredDataLoss {
 		return nil
 	}
+	if _, _, err := rm.lakeTable(ctx); err != nil {
+		return errors.Join(ctx.Err(), Problem{Severity: SeverityError, Attribute: []string{"allow_untiered_data_loss"},
+			Summary: "The Paimon table of this promotion cannot be read", Found: err.Error(),
+			Required: "a Paimon table that holds the rows once the Fluss table is dropped", Why: "what Fluss still holds may be the last copy",
+			Fix: "restore the Paimon table and destroy again; or apply allow_untiered_data_loss = true first"})
+	}
 	if err := rm.tiered(ctx); err != nil {
 		return err
 	}
@@ -298,6 +297,16 @@ func (rm *removal) allowed(ctx context.Context, opt RemoveOptions, wait bool) er
 		return err
 	}
 	return rm.tiered(ctx)
+}
+
+// lakeTable opens the Paimon table and looks at its newest snapshot.
+func (rm *removal) lakeTable(ctx context.Context) (*paimon.Table, Fingerprint, error) {
+	table, err := rm.d.c.catalog.Table(ctx, rm.d.name.Database, rm.d.name.Table)
+	if err != nil {
+		return nil, Fingerprint{}, err
+	}
+	now, _, err := readFingerprint(ctx, table)
+	return table, now, err
 }
 
 // tiered checks that the lake holds every row up to the end of every log.

@@ -33,6 +33,7 @@ type fakeScript struct {
 	Warnings     promotion.Problems // of Observe
 	Partitioned  bool
 	ForgetSpec   bool // Observe does not know the arguments
+	Recreated    bool // the Paimon table is another one than the promoted
 }
 
 // fakeTable is a promotion in the fake cluster.
@@ -170,7 +171,7 @@ func (p *fakePromoter) Preview(_ context.Context, spec promotion.Spec) (*promoti
 		return nil, errors.New(s.PreviewError)
 	}
 	report := &promotion.Report{
-		Name: spec.Name, Generation: "0.9", SnapshotID: &s.Snapshot, SchemaID: 2, PrimaryKey: []string{"id"}, Buckets: 4,
+		Name: spec.Name, Generation: "0.9", SnapshotID: &s.Snapshot, PinSnapshotID: &s.Snapshot, SchemaID: 2, PrimaryKey: []string{"id"}, Buckets: 4,
 		Records: 1000, Bytes: 5 << 20, Files: 8, Problems: s.Problems, SourceChanges: s.Changes,
 		Options: map[promotion.OptionClass][]string{promotion.OptionAccepted: {"bucket"}, promotion.OptionUnvalidated: {"team.owner"}},
 	}
@@ -184,11 +185,14 @@ func (p *fakePromoter) Preview(_ context.Context, spec promotion.Spec) (*promoti
 			})
 		}
 	}
-	if err := pinProblem(spec, s); err != nil {
+	if err := pinProblem(spec, s); err != nil && p.c.tables()[spec.Name.String()].Result.Stage != promotion.StageEnabled {
 		report.Problems = append(report.Problems, problemsIn(err)...)
 	}
 	if table, ok := p.c.tables()[spec.Name.String()]; ok {
 		report.Existing = &promotion.Existing{OperationID: table.Result.OperationID, Stage: table.Result.Stage, Plan: "resume"}
+		if table.Result.Stage == promotion.StageEnabled {
+			report.Existing.Promoted, report.PinSnapshotID = !s.Recreated, table.Result.SourceSnapshotID
+		}
 		if table.Result.Stage == promotion.StageEnabled && spec.OperationID != table.Result.OperationID {
 			report.Problems = append(report.Problems, problemsIn(promoted(spec.Name))...)
 		}
@@ -199,7 +203,7 @@ func (p *fakePromoter) Preview(_ context.Context, spec promotion.Spec) (*promoti
 
 func promoted(name promotion.TableName) error {
 	return promotion.Problem{
-		Severity: promotion.SeverityError, Attribute: []string{"table"}, Summary: "Table is promoted already",
+		Severity: promotion.SeverityError, Attribute: []string{"table"}, Rule: promotion.RulePromoted, Summary: "Table is promoted already",
 		Fix: "terraform import fluss_lake_promotion.NAME " + name.String(),
 	}
 }

@@ -28,6 +28,7 @@ type compatibilityModel struct {
 	Warnings          types.List   `tfsdk:"warnings"`
 	ClusterGeneration types.String `tfsdk:"cluster_generation"`
 	SnapshotID        types.Int64  `tfsdk:"snapshot_id"`
+	PinSnapshotID     types.Int64  `tfsdk:"pin_snapshot_id"`
 	SchemaID          types.Int64  `tfsdk:"schema_id"`
 	PrimaryKey        types.List   `tfsdk:"primary_key"`
 	PartitionKeys     types.List   `tfsdk:"partition_keys"`
@@ -61,11 +62,18 @@ var optionClasses = []promotion.OptionClass{
 
 func (m *compatibilityModel) setReport(report *promotion.Report, s secrets) {
 	m.ID = types.StringValue(m.Database.ValueString() + "." + m.Table.ValueString())
-	m.Compatible = types.BoolValue(len(report.Errors()) == 0)
-	m.Errors = problemList(report.Errors(), s)
+	problems := report.Errors()
+	if report.Existing != nil && report.Existing.Promoted {
+		// The promotion that is asked about is done: a configuration that makes it
+		// and asks about it goes on being right.
+		problems = slices.DeleteFunc(problems, func(p promotion.Problem) bool { return p.Rule == promotion.RulePromoted })
+	}
+	m.Compatible = types.BoolValue(len(problems) == 0)
+	m.Errors = problemList(problems, s)
 	m.Warnings = problemList(report.Warnings(), s)
 	m.ClusterGeneration = stringOrNull(report.Generation)
 	m.SnapshotID = types.Int64PointerValue(report.SnapshotID)
+	m.PinSnapshotID = types.Int64PointerValue(report.PinSnapshotID)
 	m.SchemaID = types.Int64Value(report.SchemaID)
 	m.PrimaryKey = listValue(report.PrimaryKey)
 	m.PartitionKeys = listValue(report.PartitionKeys)
@@ -110,6 +118,7 @@ func (m *compatibilityModel) setReport(report *promotion.Report, s secrets) {
 			"operation_id": stringOrNull(e.OperationID),
 			"stage":        stringOrNull(string(e.Stage)),
 			"plan":         stringOrNull(e.Plan),
+			"promoted":     types.BoolValue(e.Promoted),
 		})
 	}
 }

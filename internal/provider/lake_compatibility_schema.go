@@ -43,6 +43,7 @@ var (
 		"operation_id": types.StringType,
 		"stage":        types.StringType,
 		"plan":         types.StringType,
+		"promoted":     types.BoolType,
 	}}
 )
 
@@ -114,13 +115,15 @@ func compatibilityResults() map[string]schema.Attribute {
 	}
 	return map[string]schema.Attribute{
 		"id":         schema.StringAttribute{Computed: true, MarkdownDescription: "`database.table`."},
-		"compatible": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the table can be promoted as it was asked for: there are no errors."},
+		"compatible": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the table can be promoted as it was asked for, or has been already: there are no errors."},
 		"errors":     problemsAttribute("What stands against the promotion."),
 		"warnings":   problemsAttribute("What to know before."),
 		"cluster_generation": schema.StringAttribute{
 			Computed: true, MarkdownDescription: "Generation of the cluster, found from what it offers: `0.9` or `1.0`.",
 		},
-		"snapshot_id":    computedNumber("Snapshot of the source; not set if it has none."),
+		"snapshot_id": computedNumber("Snapshot of the source; not set if it has none."),
+		"pin_snapshot_id": computedNumber("What to set `source_snapshot_id` of the promotion to: the snapshot that was promoted, where the " +
+			"table is promoted, otherwise `snapshot_id`. It does not move on when the tiering service commits."),
 		"schema_id":      computedNumber("Schema of the source."),
 		"primary_key":    computedStrings("Columns of the primary key; empty for a log table."),
 		"partition_keys": computedStrings("Partition columns; empty without partitions."),
@@ -165,6 +168,10 @@ func compatibilityResults() map[string]schema.Attribute {
 				"operation_id": schema.StringAttribute{Computed: true, MarkdownDescription: "ID of the operation."},
 				"stage":        schema.StringAttribute{Computed: true, MarkdownDescription: "How far it has come."},
 				"plan":         schema.StringAttribute{Computed: true, MarkdownDescription: "What apply would do with it."},
+				"promoted": schema.BoolAttribute{
+					Computed: true, MarkdownDescription: "Whether it is complete and has promoted this very Paimon table, which was not dropped and made anew since. " +
+						"That the table is promoted is no error then.",
+				},
 			},
 		},
 	}

@@ -1,7 +1,10 @@
 package provider
 
 import (
+	"encoding/json"
+	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -77,6 +80,47 @@ data "fluss_lake_compatibility" "orders" {
 			},
 		},
 	})
+}
+
+// The documented use, a gate and a pin, holds before the promotion and after it,
+// also when the tiering service has moved the lake on.
+func TestTFCompatibilityBeforeAndAfterThePromotion(t *testing.T) {
+	t.Parallel()
+	example, err := os.ReadFile("../../examples/data-sources/fluss_lake_compatibility/data-source.tf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newTerraformDir(t)
+	d.write(t, providerBlock+string(example)+`
+output "looked" { value = data.fluss_lake_compatibility.orders }
+`)
+	d.apply(t)
+	if o := d.wantStage(t, "orders", "enabled"); o.Attributes["source_snapshot_id"] != float64(7) {
+		t.Errorf("snapshot %v was promoted, want 7", o.Attributes["source_snapshot_id"])
+	}
+	looked := func() map[string]any {
+		var v map[string]any
+		out := d.ok(t, "output", "-json", "looked")
+		if err := json.Unmarshal([]byte(out[strings.Index(out, "{"):]), &v); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return v
+	}
+	if v := looked(); v["existing"] != nil || v["pin_snapshot_id"] != float64(7) {
+		t.Errorf("before: existing %v, pin %v", v["existing"], v["pin_snapshot_id"])
+	}
+	d.cluster.script(t, fakeScript{Snapshot: 9}) // the tiering service has committed
+	wantTexts(t, d.apply(t), "0 added, 0 changed, 0 destroyed")
+	v := looked()
+	if v["compatible"] != true || v["snapshot_id"] != float64(9) || v["pin_snapshot_id"] != float64(7) {
+		t.Errorf("after: compatible %v, snapshot %v, pin %v", v["compatible"], v["snapshot_id"], v["pin_snapshot_id"])
+	}
+	if e, _ := v["existing"].(map[string]any); e["promoted"] != true || e["stage"] != "enabled" || e["operation_id"] != "operation-1" {
+		t.Errorf("after: existing %v", v["existing"])
+	}
+	// Another Paimon table of the same name is not what was promoted.
+	d.cluster.script(t, fakeScript{Recreated: true})
+	d.fails(t, []string{"Resource postcondition failed", "Table is promoted already"}, "plan")
 }
 
 func TestTFCompatibilityWithoutAClient(t *testing.T) {
