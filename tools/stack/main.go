@@ -23,7 +23,7 @@ import (
 const usage = `Usage: stack COMMAND [FLAGS]
 
   up       start ZooKeeper, a Fluss coordinator and tablet servers; with
-           -flink, -gateway or -tiering also Flink; leave them running
+           -flink, -gateway, -history or -tiering also Flink; leave them running
   down     end the processes that up started (-remove: delete the folder too)
   status   list the processes and addresses
   logs     print logs: stack logs [-n LINES] [-f] [NAME…]
@@ -98,6 +98,7 @@ func up(ctx context.Context, args []string, out io.Writer) error {
 	fs.StringVar(&opt.Warehouse, "warehouse", "", "folder of the Paimon warehouse (default: warehouse in the stack's folder)")
 	fs.BoolVar(&opt.Flink, "flink", false, "start Flink's job manager and task manager")
 	fs.BoolVar(&opt.SQLGateway, "gateway", false, "start Flink's SQL gateway too")
+	fs.BoolVar(&opt.HistoryServer, "history", false, "start Flink's history server too")
 	fs.IntVar(&opt.TaskSlots, "slots", 4, "task slots of Flink")
 	fs.BoolVar(&opt.Tiering, "tiering", false, "submit Fluss's tiering service to Flink")
 	fs.StringVar(&opt.Libs, "libs", os.Getenv("STACK_LIBS"), "folder with another build's lib, plugins and flink folders (default $STACK_LIBS)")
@@ -201,7 +202,7 @@ func show(s *stack.Stack, out io.Writer) error {
 	}
 	for _, line := range [][2]string{
 		{"bootstrap", s.Bootstrap}, {"bootstrap with SASL", s.SASLBootstrap}, {"warehouse", s.Warehouse},
-		{"flink", s.FlinkRest}, {"sql gateway", s.GatewayURL}, {"folder", s.Dir},
+		{"flink", s.FlinkRest}, {"sql gateway", s.GatewayURL}, {"flink history", s.HistoryURL}, {"folder", s.Dir},
 	} {
 		if line[1] != "" {
 			fmt.Fprintf(w, "%-20s %s\n", line[0]+":", line[1])

@@ -22,7 +22,7 @@ import (
 )
 
 // packages are those with tests against real servers or a real Terraform.
-var packages = []string{"./internal/fluss", "./internal/promotion", "./internal/provider/...", "./internal/acctest/..."}
+var packages = []string{"./internal/fluss", "./internal/flink", "./internal/promotion", "./internal/provider/...", "./internal/acctest/..."}
 
 // pass is one run of the tests with one Terraform.
 type pass struct {
@@ -56,7 +56,7 @@ func run() int {
 	logf := func(format string, args ...any) {
 		fmt.Printf("%6.1fs %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
 	}
-	s, err := stack.Start(ctx, stack.Options{SQLGateway: true, Tiering: true, DieWithParent: !*keep, Libs: os.Getenv("STACK_LIBS"), Logf: logf,
+	s, err := stack.Start(ctx, stack.Options{SQLGateway: true, HistoryServer: true, Tiering: true, DieWithParent: !*keep, Libs: os.Getenv("STACK_LIBS"), Logf: logf,
 		FlinkProperties: map[string]string{"execution.checkpointing.interval": "2s"}})
 	if err != nil {
 		return fail(err)

@@ -78,6 +78,15 @@ func (s *Stack) flinkConfig() map[string]string {
 		"sql-gateway.endpoint.rest.bind-address":     host,
 		"sql-gateway.endpoint.rest.port":             strconv.Itoa(s.st.Ports[sqlGateway]),
 	}
+	if o.HistoryServer {
+		archive := "file://" + filepath.Join(o.Dir, "archive")
+		m["jobmanager.archive.fs.dir"] = archive
+		m["historyserver.archive.fs.dir"] = archive
+		m["historyserver.archive.fs.refresh-interval"] = "1000"
+		m["historyserver.web.address"] = host
+		m["historyserver.web.port"] = strconv.Itoa(s.st.Ports[historyServer])
+		m["historyserver.web.tmpdir"] = filepath.Join(o.Dir, "tmp", "history")
+	}
 	maps.Copy(m, o.FlinkProperties)
 	return m
 }

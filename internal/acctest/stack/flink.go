@@ -3,6 +3,7 @@ package stack
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 )
 
@@ -10,6 +11,7 @@ const (
 	jobManagerMain  = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 	taskManagerMain = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
 	gatewayMain     = "org.apache.flink.table.gateway.SqlGateway"
+	historyMain     = "org.apache.flink.runtime.webmonitor.history.HistoryServer"
 )
 
 // flinkModules are the parts of the JDK Flink reaches into.
@@ -50,9 +52,9 @@ func (s *Stack) launchFlink(name, heap string, flags []string, main string, args
 func (s *Stack) flinkConf() string { return filepath.Join(s.st.Options.Dir, "conf", "flink") }
 
 // startFlink starts the job manager, the task manager and, if asked for, the
-// SQL gateway, side by side.
+// SQL gateway and the history server, side by side.
 func (s *Stack) startFlink(ctx context.Context) error {
-	jm, err := s.launchFlink(jobManager, "512m", []string{"-XX:MaxMetaspaceSize=256m"}, jobManagerMain, "--configDir", s.flinkConf())
+	jm, err := s.launchJobManager()
 	if err != nil {
 		return err
 	}
@@ -60,10 +62,13 @@ func (s *Stack) startFlink(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.ready(ctx, jm, "answers", func(ctx context.Context) error {
-		return getJSON(ctx, s.FlinkRest+"/overview", nil)
-	}); err != nil {
+	if err := s.jobManagerReady(ctx, jm); err != nil {
 		return err
+	}
+	if s.st.Options.HistoryServer {
+		if err := s.startHistory(ctx); err != nil {
+			return err
+		}
 	}
 	if s.st.Options.SQLGateway {
 		if err := s.startGateway(ctx); err != nil {
@@ -71,6 +76,27 @@ func (s *Stack) startFlink(ctx context.Context) error {
 		}
 	}
 	return s.taskManagerReady(ctx, tm)
+}
+
+func (s *Stack) launchJobManager() (*Process, error) {
+	if s.st.Options.HistoryServer { // neither side makes the folder
+		if err := os.MkdirAll(filepath.Join(s.st.Options.Dir, "archive"), 0o755); err != nil {
+			return nil, fmt.Errorf("stack: %w", err)
+		}
+	}
+	return s.launchFlink(jobManager, "512m", []string{"-XX:MaxMetaspaceSize=256m"}, jobManagerMain, "--configDir", s.flinkConf())
+}
+
+func (s *Stack) jobManagerReady(ctx context.Context, p *Process) error {
+	return s.ready(ctx, p, "answers", func(ctx context.Context) error { return getJSON(ctx, s.FlinkRest+"/overview", nil) })
+}
+
+func (s *Stack) startHistory(ctx context.Context) error {
+	p, err := s.launchFlink(historyServer, "128m", nil, historyMain, "--configDir", s.flinkConf())
+	if err != nil {
+		return err
+	}
+	return s.ready(ctx, p, "answers", func(ctx context.Context) error { return getJSON(ctx, s.HistoryURL+"/config", nil) })
 }
 
 func (s *Stack) launchTaskManager() (*Process, error) {
@@ -119,7 +145,7 @@ func (s *Stack) StartFlink(ctx context.Context, withGateway bool) error {
 	}
 	st.Options.Flink, st.Options.SQLGateway = true, withGateway
 	if st.Ports[flinkRest] == 0 {
-		names := []string{jobManager, flinkRest, sqlGateway}
+		names := []string{jobManager, flinkRest, sqlGateway, historyServer}
 		ports, err := freePorts(len(names))
 		if err != nil {
 			return err
@@ -143,7 +169,7 @@ func (s *Stack) StopFlink(ctx context.Context) error {
 	}
 	defer unlock()
 	var list []*Process
-	for _, name := range []string{sqlGateway, taskManager, jobManager} {
+	for _, name := range []string{sqlGateway, historyServer, taskManager, jobManager} {
 		if p := s.st.process(name); p != nil {
 			list = append(list, p)
 		}
@@ -183,4 +209,56 @@ func (s *Stack) StartTaskManager(ctx context.Context) error {
 		return err
 	}
 	return s.taskManagerReady(ctx, p)
+}
+
+// KillGateway ends the SQL gateway at once, and with it every session.
+func (s *Stack) KillGateway(ctx context.Context) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return s.kill(ctx, sqlGateway)
+}
+
+// StartGateway starts the SQL gateway again.
+func (s *Stack) StartGateway(ctx context.Context) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return s.startGateway(ctx)
+}
+
+// KillJobManager ends Flink's job manager at once: every job is gone, and
+// without high availability nothing remembers it.
+func (s *Stack) KillJobManager(ctx context.Context) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return s.kill(ctx, jobManager)
+}
+
+// StartJobManager starts the job manager again and waits for the task manager
+// to offer it its slots.
+func (s *Stack) StartJobManager(ctx context.Context) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p, err := s.launchJobManager()
+	if err != nil {
+		return err
+	}
+	if err := s.jobManagerReady(ctx, p); err != nil {
+		return err
+	}
+	if tm := s.st.process(taskManager); tm != nil {
+		return s.taskManagerReady(ctx, tm)
+	}
+	return nil
 }

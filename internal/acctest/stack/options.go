@@ -19,10 +19,13 @@ type Options struct {
 	// Replication is default.replication.factor; 0 means 1.
 	Replication int `json:"replication"`
 	// Flink starts a job manager and a task manager with TaskSlots slots (0
-	// means 4); SQLGateway and Tiering imply it.
+	// means 4); SQLGateway, HistoryServer and Tiering imply it.
 	Flink      bool `json:"flink"`
 	SQLGateway bool `json:"sql_gateway"`
 	TaskSlots  int  `json:"task_slots"`
+	// HistoryServer starts Flink's history server and has the job manager archive
+	// ended jobs for it.
+	HistoryServer bool `json:"history_server,omitempty"`
 	// Tiering submits Fluss's tiering service to Flink.
 	Tiering bool `json:"tiering"`
 	// Libs is a folder with another build's lib, plugins and flink folders, in
@@ -69,7 +72,7 @@ func (o Options) complete() (Options, error) {
 	if o.Logf == nil {
 		o.Logf = func(string, ...any) {}
 	}
-	o.Flink = o.Flink || o.SQLGateway || o.Tiering
+	o.Flink = o.Flink || o.SQLGateway || o.HistoryServer || o.Tiering
 	switch {
 	case o.TabletServers < 1 || o.TabletServers > 3:
 		return o, fmt.Errorf("stack: %d tablet servers; required: 1 to 3", o.TabletServers)

@@ -16,13 +16,14 @@ import (
 
 // Names of the processes and of their ports; a tablet server is tablet-ID.
 const (
-	zookeeper   = "zookeeper"
-	coordinator = "coordinator"
-	jobManager  = "flink-jobmanager"
-	taskManager = "flink-taskmanager"
-	sqlGateway  = "sql-gateway"
-	flinkRest   = "flink-rest"
-	saslPort    = "-sasl"
+	zookeeper     = "zookeeper"
+	coordinator   = "coordinator"
+	jobManager    = "flink-jobmanager"
+	taskManager   = "flink-taskmanager"
+	sqlGateway    = "sql-gateway"
+	historyServer = "flink-history"
+	flinkRest     = "flink-rest"
+	saslPort      = "-sasl"
 )
 
 func tabletName(id int) string { return fmt.Sprintf("tablet-%d", id) }
@@ -38,6 +39,7 @@ type Stack struct {
 	ZooKeeper     string   // HOST:PORT
 	FlinkRest     string   // URL of the job manager, or empty
 	GatewayURL    string   // URL of the SQL gateway, or empty
+	HistoryURL    string   // URL of Flink's history server, or empty
 
 	mu        sync.Mutex
 	st        *state // as last read from, or written to, the state file
@@ -133,7 +135,7 @@ func (s *Stack) choosePorts(old *state) error {
 		}
 	}
 	if o.Flink {
-		names = append(names, jobManager, flinkRest, sqlGateway)
+		names = append(names, jobManager, flinkRest, sqlGateway, historyServer)
 	}
 	s.st.Ports = map[string]int{}
 	var open []string
@@ -169,9 +171,12 @@ func (s *Stack) expose() {
 	if st.Options.SQLGateway {
 		st.GatewayURL = "http://" + address(st.Ports[sqlGateway])
 	}
+	if st.Options.HistoryServer {
+		st.HistoryURL = "http://" + address(st.Ports[historyServer])
+	}
 	for field, value := range map[*string]string{
 		&s.Dir: st.Options.Dir, &s.Bootstrap: st.Bootstrap, &s.Warehouse: st.Warehouse, &s.SASLBootstrap: sasl,
-		&s.ZooKeeper: address(st.Ports[zookeeper]), &s.FlinkRest: st.FlinkRest, &s.GatewayURL: st.GatewayURL,
+		&s.ZooKeeper: address(st.Ports[zookeeper]), &s.FlinkRest: st.FlinkRest, &s.GatewayURL: st.GatewayURL, &s.HistoryURL: st.HistoryURL,
 	} {
 		if *field != value {
 			*field = value

@@ -22,6 +22,7 @@ type state struct {
 	Warehouse  string         `json:"warehouse"`
 	FlinkRest  string         `json:"flink_rest,omitempty"`
 	GatewayURL string         `json:"sql_gateway,omitempty"`
+	HistoryURL string         `json:"flink_history,omitempty"`
 	TieringJob string         `json:"tiering_job,omitempty"`
 	Processes  []*Process     `json:"processes"`
 }
