@@ -1,5 +1,22 @@
 package promotion
 
+import "strings"
+
+// fileFormats are the formats of data files that a promoted table may have.
+// What the provider itself can load is said by the reader's own check.
+var fileFormats = []string{"parquet", "orc", "avro"}
+
+// otherFormatInLevels says whether file.format.per.level ("0:avro,3:parquet")
+// names a format that is not one of fileFormats, or cannot be read.
+func otherFormatInLevels(value string) bool {
+	for _, level := range strings.Split(value, ",") {
+		if _, format, ok := strings.Cut(level, ":"); !ok || not(fileFormats...)(format) {
+			return true
+		}
+	}
+	return false
+}
+
 // optionRulesJudged are the options that decide something. Class tells what a
 // value means; see optionRule. Options that Fluss's coordinator compares as
 // text are mirrored as paimon.<option>, but only where both sides then mean the
@@ -15,7 +32,7 @@ var optionRulesJudged = []optionRule{
 	// Which row wins.
 	{Keys: "merge-engine", Class: OptionRejected, Bad: not("deduplicate"), Else: OptionMirrored, When: "anything but deduplicate", Alter: alterEmpty,
 		Why: "tiering writes Fluss's merged rows, and Paimon would merge them again: wrong rows, or the tiering of the whole cluster fails at the first change"},
-	{Keys: "fields.default-aggregate-function fields.*.aggregate-function fields.*.sequence-group fields.*.ignore-retract fields.*.distinct fields.*.list-agg-delimiter fields.*.nested-key fields.*.count-limit fields.*.map-key fields.*.bucket fields.*",
+	{Keys: "fields.default-aggregate-function fields.*.aggregate-function fields.*.sequence-group fields.*.ignore-retract fields.*.distinct fields.*.list-agg-delimiter fields.*.nested-key fields.*.nested-key-null-strategy fields.*.nested-sequence-field fields.*.count-limit fields.*.ts-field",
 		Class: OptionRejected, With: "merge-engine", Else: OptionNoInfluence, When: "with a merge engine other than deduplicate", Why: "rules of a merge engine; without it they do nothing"},
 	{Keys: "aggregation.remove-record-on-delete partial-update.remove-record-on-delete", Class: OptionRejected, Bad: isTrue, Else: OptionMirrored, When: "true", Alter: alterEmpty,
 		Why: "a delete would reset rows in Paimon in another way than in Fluss"},
@@ -45,8 +62,11 @@ var optionRulesJudged = []optionRule{
 	{Keys: "row-tracking.enabled", Class: OptionMirrored, Why: "gives rows numbers; Fluss compares it as text, and tiering goes on numbering"},
 	{Keys: "data-evolution.enabled", Class: OptionRejected, Bad: isTrue, Else: OptionMirrored, When: "true", Alter: alterEmpty, Why: "files hold different columns of the same rows"},
 	{Keys: "pk-clustering-override", Class: OptionRejected, Bad: isTrue, Else: OptionMirrored, When: "true", Alter: alterEmpty, Why: "files are not sorted by the key"},
-	{Keys: "blob-field blob-view-field blob-descriptor-field blob-external-storage-path blob-external-storage-field vector-field", Class: OptionRejected, Alter: alterEmpty, Why: "Fluss has no BLOB or VECTOR columns"},
-	{Keys: "file.format", Class: OptionRejected, Bad: not("parquet", "orc", "avro"), Else: OptionAccepted, When: "anything but parquet, orc, avro", Why: "tiering and readers must know the format of new files"},
+	{Keys: "blob-field blob-view-field blob-descriptor-field blob.stored-descriptor-fields blob-external-storage-path blob-external-storage-field vector-field", Class: OptionRejected, Alter: alterEmpty, Why: "Fluss has no BLOB or VECTOR columns"},
+	{Keys: "file.format", Class: OptionRejected, Bad: not(fileFormats...), Else: OptionAccepted, When: "anything but " + strings.Join(fileFormats, ", "), Why: "tiering and readers must know the format of new files"},
+	{Keys: "file.format.per.level", Class: OptionRejected, Bad: otherFormatInLevels, Else: OptionAccepted, When: "with a format other than " + strings.Join(fileFormats, ", "), Why: "tiering and readers must know the format of new files"},
+	{Keys: "fields.*.map.storage-layout", Class: OptionRejected, Bad: not("default"), Else: OptionNoInfluence, When: "anything but default", Why: "files then hold the map's entries in columns of their own, which the Paimon inside Fluss does not know"},
+	{Keys: "parquet.crypto.factory.class parquet.encryption.* orc.encrypt orc.mask", Class: OptionRejected, Why: "files would be encrypted, which neither the load nor Fluss's readers have keys for"},
 	{Keys: "manifest.format", Class: OptionRejected, Bad: not("avro"), Else: OptionAccepted, When: "anything but avro", Why: "manifests in another format are not read"},
 	{Keys: "type", Class: OptionRejected, Bad: not("table"), Else: OptionAccepted, When: "anything but table", Alter: alterEmpty, Why: "Fluss reads and writes ordinary tables only"},
 	{Keys: "branch", Class: OptionRejected, Bad: not("main"), Else: OptionNoInfluence, When: "anything but main", Why: "only the main branch is promoted"},
@@ -54,9 +74,12 @@ var optionRulesJudged = []optionRule{
 	{Keys: "data-file.external-paths", Class: OptionAccepted, Why: "read by Paimon; provider and cluster need access to the places"},
 
 	// What plain readers see.
-	{Keys: "scan.snapshot-id scan.tag-name scan.timestamp scan.timestamp-millis scan.watermark scan.version scan.creation-time-millis scan.file-creation-time-millis scan.partitions scan.fallback-branch scan.fallback-snapshot-branch scan.fallback-delta-branch scan.primary-branch incremental-between incremental-between-timestamp incremental-to-auto-tag",
+	{Keys: "scan.snapshot-id scan.tag-name scan.timestamp scan.timestamp-millis scan.watermark scan.version log.scan.timestamp-millis scan.bucket scan.creation-time-millis scan.file-creation-time-millis scan.partitions scan.fallback-branch scan.fallback-snapshot-branch scan.fallback-delta-branch scan.primary-branch incremental-between incremental-between-timestamp incremental-to-auto-tag",
 		Class: OptionRejected, Why: "stored on the table it changes what every plain reader sees"},
-	{Keys: "scan.mode", Class: OptionRejected, Bad: not("default", "latest-full", "full"), Else: OptionNoInfluence, When: "anything but default, latest-full, full", Why: "stored on the table it changes what every plain reader sees"},
+	{Keys: "scan.mode log.scan", Class: OptionRejected, Bad: not("default", "latest-full", "full"), Else: OptionNoInfluence, When: "anything but default, latest-full, full", Why: "stored on the table it changes what every plain reader sees"},
+	{Keys: "batch-scan-mode stream-scan-mode", Class: OptionRejected, Bad: not("none"), Else: OptionNoInfluence, When: "anything but none", Why: "meant for single jobs of Paimon; stored on the table it changes what every plain reader sees"},
+	{Keys: "key-value.sequence_number.enabled read.changelog", Class: OptionRejected, Bad: isTrue, Else: OptionNoInfluence, When: "true", Why: "readers would get columns that are not the table's"},
+	{Keys: "log.system", Class: OptionRejected, Bad: not("none"), Else: OptionNoInfluence, When: "anything but none", Why: "streaming readers would take changes from a log system that Fluss does not feed"},
 	{Keys: "scan.ignore-corrupt-files scan.ignore-lost-files", Class: OptionRejected, Bad: isTrue, Else: OptionNoInfluence, When: "true", Why: "readers would leave out rows without a word"},
 	{Keys: "scan.*", Class: OptionRejected, Why: "an unknown scan option stored on the table may change what plain readers see"},
 
@@ -67,10 +90,16 @@ var optionRulesJudged = []optionRule{
 
 	// What runs at each commit.
 	{Keys: "commit.callbacks tag.callbacks", Class: OptionMustSet, Ask: true, Why: "the tiering service would have to load these classes; without them the tiering of the whole cluster fails"},
+	{Keys: "commit.strict-mode.last-safe-snapshot", Class: OptionMustSet, Bad: not("-1"), Else: OptionNoInfluence, When: "anything but -1", Why: "commits of tiering would be refused after those of other writers, and the tiering of the whole cluster fails"},
+	{Keys: "visibility-callback.enabled", Class: OptionMustSet, Ask: true, Bad: isTrue, Else: OptionNoInfluence, When: "true", Why: "a commit of tiering may wait until a compaction has run, and hold up the tiering of the whole cluster"},
 	{Keys: "metadata.iceberg.storage", Class: OptionMustSet, Ask: true, Bad: not("disabled"), Else: OptionNoInfluence, When: "anything but disabled", Why: "the tiering service would write Iceberg metadata at each commit and needs what that takes"},
 
+	// What Fluss's Paimon would not keep in step.
+	{Keys: "add-column-before-partition", Class: OptionMustSet, Bad: isTrue, Else: OptionNoInfluence, When: "true", Why: "a column added through Fluss would be the last one in Fluss and another one in the lake"},
+	{Keys: "pk-bitmap.index.columns pk-btree.index.columns pk-full-text.index.columns pk-multivalue.index.columns pk-vector.index.columns", Class: OptionMustSet, Ask: true, Why: "indexes of Paimon 2.0, which the Paimon inside Fluss does not keep up"},
+
 	// Kept with the same meaning.
-	{Keys: "write-only", Class: OptionAccepted, Why: "decides who compacts; Fluss overrides it for its own writes"},
+	{Keys: "write-only write.compaction-skip", Class: OptionAccepted, Why: "decides who compacts; Fluss overrides it for its own writes"},
 	{Keys: "snapshot.num-retained.min snapshot.num-retained.max snapshot.time-retained", Class: OptionAccepted, Why: "the pinned snapshot must outlive the load"},
 	{Keys: "partition.default-name", Class: OptionAccepted, Why: "matters for partitions without a value only, which are rejected"},
 	{Keys: "orc.timestamp-ltz.legacy.type", Class: OptionAccepted, Why: "how ORC files hold TIMESTAMP_LTZ; read by Paimon"},
