@@ -52,6 +52,11 @@ type JudgeInput struct {
 
 	MaxPartitions int // the cluster's max.partition.num; 0: unknown
 	MaxBuckets    int // the cluster's max.bucket.num; 0: unknown
+	// TabletServers is how many tablet servers are alive; 0: unknown, or the
+	// Fluss table is there already.
+	TabletServers int
+	// Replication is the cluster's default.replication.factor; 0: unknown.
+	Replication int
 	// OperationID is the promotion under way on this very table: its own
 	// fluss.* options need no answer by the user. "" means none.
 	OperationID string

@@ -209,7 +209,7 @@ func (j *judge) legacyPartitionNames() {
 		if len(moved) > 0 {
 			j.class(OptionRejected, key)
 			j.add("partition.legacy-name", Problem{
-				Found:    fmt.Sprintf("partition columns %s under %s", quoteAll(moved), orUnset(key, text, set)),
+				Found:    fmt.Sprintf("partition columns %s under %s%s", quoteAll(moved), orUnset(key, text, set), j.bothSpellings()),
 				Required: "partition.legacy-name = false from before the first row on",
 				Fix:      "copy the rows into a new table that was created WITH ('partition.legacy-name' = 'false') and promote that one; do not set the option on this table",
 			})
@@ -219,6 +219,32 @@ func (j *judge) legacyPartitionNames() {
 	j.class(OptionMustSet, key)
 	j.change("option."+key, SourceChange{What: "option " + key, From: text, To: "false", Statement: j.alterSet(key, "false")},
 		Problem{Found: orUnset(key, text, set), Required: key + " = false"})
+}
+
+// bothSpellings shows the folder of one partition as it is and as it would be
+// under partition.legacy-name=false; "" when no partition is known.
+func (j *judge) bothSpellings() string {
+	if j.in.Plan == nil || j.in.Table == nil {
+		return ""
+	}
+	for _, p := range j.in.Plan.Partitions {
+		now, err := j.in.Table.PartitionDir(p.Partition)
+		if err != nil {
+			continue // a value without a stable folder; its type is refused
+		}
+		then, err := j.in.Table.PartitionSpec(p.Partition, false)
+		if err != nil {
+			continue
+		}
+		parts := make([]string, 0, len(then))
+		for _, k := range j.in.Schema.PartitionKeys {
+			parts = append(parts, k+"="+then[k])
+		}
+		if now, then := strings.Trim(now, "/"), strings.Join(parts, "/"); now != then {
+			return fmt.Sprintf("; the files in %s would be looked for in %s", now, then)
+		}
+	}
+	return ""
 }
 
 func orUnset(key, text string, set bool) string {

@@ -2,6 +2,7 @@ package promotion
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -198,10 +199,22 @@ func (j *judge) unvalidated(key, value string) {
 		return
 	}
 	j.add("option.unvalidated", Problem{
-		Found:    fmt.Sprintf("%s = %s", key, value),
-		Required: "only known options, or this one acknowledged",
-		Fix:      fmt.Sprintf("add %q to acknowledged_properties once you know what it does, or remove it: %s", key, j.alterReset(key)),
+		Attribute: []string{"unvalidated_properties"},
+		Found:     fmt.Sprintf("%s = %s", key, shownValue(key, value)),
+		Required:  "only known options, or this one acknowledged",
+		Fix:       fmt.Sprintf("add %q to acknowledged_properties once you know what it does, or remove it: %s", key, j.alterReset(key)),
 	}, j.alterReset(key))
+}
+
+// secretKey matches the names of options whose values are not shown: options
+// that are not known may be anything, such as a file system's credentials.
+var secretKey = regexp.MustCompile(`(?i)secret|password|passwd|token|credential|access[-_.]?key|account[-_.]?key|signature|\bsas\b`)
+
+func shownValue(key, value string) string {
+	if secretKey.MatchString(key) {
+		return "(not shown)"
+	}
+	return value
 }
 
 // tiedOptions judges the fluss.* options, which Fluss stores on a Paimon table

@@ -22,6 +22,7 @@ type propertyRule struct {
 	OK   func(string) bool
 	Form string
 	Why  string // with Rule
+	Fix  string // with Rule: what to do besides removing it
 }
 
 var flussDuration = regexp.MustCompile(`^(?i)\s*\d+\s*(ns|nano|nanos|nanosecond|nanoseconds|us|µs|micro|micros|microsecond|microseconds|ms|milli|millis|millisecond|milliseconds|s|sec|secs|second|seconds|m|min|minute|minutes|h|hour|hours|d|day|days)?\s*$`)
@@ -72,7 +73,8 @@ var propertyRules = []propertyRule{
 	{Key: "table.delete.behavior", Keyed: true, OK: oneOf("ALLOW", "IGNORE", "DISABLE"), Form: "ALLOW, IGNORE or DISABLE"},
 	{Key: "table.changelog.image", OK: oneOf("FULL"), Form: "FULL, which tiering has been seen to write"},
 	{Key: "table.auto-partition.enabled", OK: oneOf("false"), Form: "false: auto-partitioning drops old partitions, which a promoted table has from the first day"},
-	{Key: "table.auto-partition.*", Rule: "property.meaning", Why: "auto-partitioning drops old partitions, which a promoted table has from the first day"},
+	{Key: "table.auto-partition.*", Rule: "property.meaning", Why: "auto-partitioning drops old partitions, which a promoted table has from the first day",
+		Fix: "to keep old partitions out of Fluss, list the others in partitions: those left out stay readable through the lake"},
 	{Key: "table.*", Rule: "property.unknown"},
 	{Key: "bucket.num", Rule: "property.owned", Why: fromSource},
 	{Key: "bucket.key", Rule: "property.owned", Why: fromSource},
@@ -100,6 +102,9 @@ func (j *judge) properties() {
 		switch {
 		case r.Rule != "":
 			p.Required, p.Why = key+" left out", r.Why
+			if r.Fix != "" {
+				p.Fix += "; " + r.Fix
+			}
 			if r.Rule == "property.unknown" {
 				p.Required = "one of " + settableProperties(j.in.Generation)
 			}
@@ -115,6 +120,30 @@ func (j *judge) properties() {
 			j.add("property.value", p)
 		}
 	}
+	j.replication()
+}
+
+// replication compares the number of replicas with the servers that could hold
+// them.
+func (j *judge) replication() {
+	const key = "table.replication.factor"
+	text, set := j.in.TableProperties[key]
+	factor, p := j.in.Replication, Problem{Attribute: []string{"table_properties"},
+		Found: fmt.Sprintf("default.replication.factor = %d in the cluster's configuration", j.in.Replication)}
+	if set {
+		n, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil {
+			return // reported as a value of the wrong form
+		}
+		factor, p = n, Problem{Attribute: []string{"table_properties", key}, Found: fmt.Sprintf("%s = %s", key, text)}
+	}
+	if j.in.TabletServers == 0 || factor <= j.in.TabletServers {
+		return
+	}
+	p.Found += fmt.Sprintf(", and %d live tablet servers", j.in.TabletServers)
+	p.Required = fmt.Sprintf("at most %d replicas", j.in.TabletServers)
+	p.Fix = fmt.Sprintf("start more tablet servers, or set table_properties = { %q = \"%d\" }", key, j.in.TabletServers)
+	j.add("property.replication", p)
 }
 
 // settableProperties lists the properties a user may set.

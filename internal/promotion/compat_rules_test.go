@@ -80,6 +80,11 @@ func partitionBy(typ string, value any, rest ...func(testing.TB, *JudgeInput)) f
 	}
 }
 
+// servers says how many tablet servers are alive, and the default of replicas.
+func servers(alive, replicas int) func(testing.TB, *JudgeInput) {
+	return func(_ testing.TB, in *JudgeInput) { in.TabletServers, in.Replication = alive, replicas }
+}
+
 func all(steps ...func(testing.TB, *JudgeInput)) func(testing.TB, *JudgeInput) {
 	return func(t testing.TB, in *JudgeInput) {
 		for _, s := range steps {
@@ -145,6 +150,8 @@ var ruleCases = []struct {
 	{rule: "type.time", input: column(`{"type":"ROW","fields":[{"id":9,"name":"x","type":"TIME(6)"}]}`), found: `"v.x" TIME(6)`},
 	{rule: "type.map-key", input: column(`{"type":"MAP","key":"INT","value":"INT"}`), found: "MAP<INT, INT>"},
 	{rule: "type.map-key", input: column(`{"type":"ARRAY","element":{"type":"MAP","key":"INT","value":"INT"}}`), found: `"v.element"`},
+	{rule: "type.avro-precision", input: all(column("TIMESTAMP(9)"), set("file.format", "avro")), found: `"v" TIMESTAMP(9), under file.format = avro`, fix: "SET ('file.format' = 'parquet');"},
+	{rule: "type.avro-precision", input: all(column(`{"type":"ARRAY","element":"TIMESTAMP_LTZ(7)"}`), set("file.format.per.level", "0:avro,5:parquet")), found: `"v.element"`, fix: "RESET ('file.format.per.level');"},
 	{rule: "type.unsupported", input: column(`{"type":"MULTISET","element":"INT"}`), found: "MULTISET<INT>"},
 	{rule: "type.unsupported", input: column("VARIANT")},
 	{rule: "type.unsupported", input: column("BLOB")},
@@ -170,6 +177,9 @@ var ruleCases = []struct {
 	{rule: "partition.type", input: partitionBy("BYTES NOT NULL", []byte{1}), found: "BYTES"},
 	{rule: "partition.legacy-name", input: partitionBy("DATE NOT NULL", paimon.DateValue(1), unset("partition.legacy-name")), found: "not set"},
 	{rule: "partition.legacy-name", input: partitionBy("TIMESTAMP(3) NOT NULL", paimon.TimestampValue{}, set("partition.legacy-name", "true")), found: "= true"},
+	{rule: "partition.legacy-name", input: func(t testing.TB, in *JudgeInput) {
+		*in = sampleInput(t.(*testing.T), "pk_part_date_legacy", generation10)
+	}, found: "partition.legacy-name is not set; the files in d=-1 would be looked for in d=1969-12-31", fix: "WITH ('partition.legacy-name' = 'false')"},
 	{rule: "partition.time-zone", input: partitionBy("TIMESTAMP_LTZ(3) NOT NULL", paimon.TimestampValue{}), found: "TIMESTAMP(3) WITH LOCAL TIME ZONE"},
 	{rule: "partition.null", input: partitionBy("STRING NOT NULL", nil), found: "__DEFAULT_PARTITION__"},
 	{rule: "partition.null", input: partitionBy("STRING NOT NULL", "  "), found: "__DEFAULT_PARTITION__"},
@@ -205,17 +215,22 @@ var ruleCases = []struct {
 	{rule: "option.fluss", input: all(on09, noPrepare), fix: "prepare_source = true"},
 	{rule: "option.fluss-tied", input: set("fluss.table.datalake.enabled", "true"), found: "fluss.table.datalake.enabled = true", fix: "acknowledged_properties"},
 	{rule: "option.fluss-was-tied", input: set("fluss.table.replication.factor", "1"), found: "fluss.table.replication.factor"},
-	{rule: "option.unvalidated", input: all(set("team.owner", "me"), func(_ testing.TB, in *JudgeInput) { in.DenyUnvalidated = true }), found: "team.owner = me", fix: "acknowledged_properties"},
+	{rule: "option.unvalidated", input: all(set("team.owner", "me"), func(_ testing.TB, in *JudgeInput) { in.DenyUnvalidated = true }), path: "unvalidated_properties", found: "team.owner = me", fix: "acknowledged_properties"},
+	{rule: "option.unvalidated", input: all(set("fs.s3a.secret.key", "hush"), func(_ testing.TB, in *JudgeInput) { in.DenyUnvalidated = true }), path: "unvalidated_properties", found: "fs.s3a.secret.key = (not shown)"},
 	{rule: "property.owned", input: property("table.datalake.enabled", "true"), path: "table_properties/table.datalake.enabled"},
 	{rule: "property.owned", input: property("paimon.file.format", "orc"), path: "table_properties/paimon.file.format"},
 	{rule: "property.owned", input: property("bucket.num", "4"), path: "table_properties/bucket.num"},
 	{rule: "property.meaning", input: property("table.merge-engine", "first_row"), path: "table_properties/table.merge-engine"},
 	{rule: "property.meaning", input: property("table.auto-partition.key", "p"), path: "table_properties/table.auto-partition.key"},
+	{rule: "property.meaning", input: property("table.auto-partition.num-retention", "7"), path: "table_properties/table.auto-partition.num-retention", fix: "list the others in partitions"},
 	{rule: "property.unknown", input: property("table.nonsense", "1"), path: "table_properties/table.nonsense"},
 	{rule: "property.unknown", input: property("team.owner", "me"), path: "table_properties/team.owner"},
 	{rule: "property.unknown", input: property("", "x"), path: "table_properties/"},
 	{rule: "property.unknown", input: all(on09, property("table.log.local-ttl", "1h")), path: "table_properties/table.log.local-ttl"},
 	{rule: "property.unknown", input: all(appendTable, property("table.delete.behavior", "IGNORE")), path: "table_properties/table.delete.behavior"},
+	{rule: "property.replication", input: all(property("table.replication.factor", "3"), servers(2, 1)), path: "table_properties/table.replication.factor",
+		found: "table.replication.factor = 3, and 2 live tablet servers", fix: `table_properties = { "table.replication.factor" = "2" }`},
+	{rule: "property.replication", input: servers(1, 3), path: "table_properties", found: "default.replication.factor = 3", fix: "start more tablet servers"},
 	{rule: "property.value", input: property("table.replication.factor", "0"), path: "table_properties/table.replication.factor"},
 	{rule: "property.value", input: property("table.datalake.freshness", "soon"), path: "table_properties/table.datalake.freshness"},
 }

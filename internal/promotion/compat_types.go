@@ -70,6 +70,22 @@ func (j *judge) columnType(f paimon.Field) {
 	j.nestedType(f.Name, f.Type, false)
 }
 
+// avroOption is the option that makes new files of some level Avro files; ""
+// when none does.
+func (j *judge) avroOption() (option, value string) {
+	if f := j.in.Schema.FileFormat(); strings.EqualFold(strings.TrimSpace(f), "avro") {
+		return "file.format", f
+	}
+	const levels = "file.format.per.level"
+	text, _ := j.option(levels)
+	for _, level := range strings.Split(text, ",") {
+		if _, f, _ := strings.Cut(level, ":"); strings.EqualFold(strings.TrimSpace(f), "avro") {
+			return levels, text
+		}
+	}
+	return "", ""
+}
+
 func (j *judge) isKeyColumn(name string) bool {
 	return slices.Contains(j.in.Schema.PrimaryKeys, name) || slices.Contains(j.in.Schema.PartitionKeys, name)
 }
@@ -114,6 +130,15 @@ func (j *judge) nestedType(path string, t paimon.DataType, inKey bool) {
 		if t.Precision > 0 {
 			j.add("type.time", Problem{Found: found, Required: "TIME(0)",
 				Fix: "copy the rows into a new table that has TIME(0), or an INT of milliseconds, from its first schema on, and promote that one"})
+		}
+	case paimon.Timestamp, paimon.TimestampLTZ:
+		if option, value := j.avroOption(); t.Precision > 6 && option != "" {
+			statement := j.alterSet(option, "parquet")
+			if option == "file.format.per.level" {
+				statement = j.alterReset(option)
+			}
+			j.add("type.avro-precision", Problem{Found: fmt.Sprintf("%s, under %s = %s", found, option, value), Required: "a precision of at most 6, or another file format",
+				Fix: statement}, statement)
 		}
 	case paimon.Multiset, paimon.Variant, paimon.Blob, paimon.VectorType:
 		j.add("type.unsupported", Problem{Found: found, Required: "a type that Fluss has",

@@ -106,7 +106,15 @@ func (r *run) look(ctx context.Context) error {
 	if r.src, err = r.s.openSource(ctx, r.c, r.spec.Name); err != nil {
 		return err
 	}
-	if r.jdg, err = Judge(ctx, judgeInput(r.c, r.spec, r.src, r.hist)); err != nil {
+	in := judgeInput(r.c, r.spec, r.src, r.hist)
+	if r.info == nil { // afterwards a server that is down for a while is no reason to refuse
+		_, tablets, err := r.c.client.Servers(ctx)
+		if err != nil {
+			return fmt.Errorf("promotion: tablet servers of the cluster: %w", err)
+		}
+		in.TabletServers, in.Replication = len(tablets), intOr(r.c.defaults["default.replication.factor"], 0)
+	}
+	if r.jdg, err = Judge(ctx, in); err != nil {
 		return err
 	}
 	return nil

@@ -32,6 +32,7 @@ type fakeScript struct {
 	RemoveError  string
 	Warnings     promotion.Problems // of Observe
 	Partitioned  bool
+	Unvalidated  []string // options that the judge does not know
 	ForgetSpec   bool // Observe does not know the arguments
 	Recreated    bool // the Paimon table is another one than the promoted
 }
@@ -175,6 +176,13 @@ func (p *fakePromoter) Preview(_ context.Context, spec promotion.Spec) (*promoti
 		Records: 1000, Bytes: 5 << 20, Files: 8, Problems: s.Problems, SourceChanges: s.Changes,
 		Options: map[promotion.OptionClass][]string{promotion.OptionAccepted: {"bucket"}, promotion.OptionUnvalidated: {"team.owner"}},
 	}
+	report.Unvalidated = s.Unvalidated
+	for _, key := range s.Unvalidated {
+		if spec.DenyUnvalidated && !slices.Contains(spec.Acknowledged, key) {
+			report.Problems = append(report.Problems, promotion.Problem{Severity: promotion.SeverityError, Rule: "option.unvalidated",
+				Attribute: []string{"unvalidated_properties"}, Summary: "The table has an option that this provider does not know", Found: key + " = x"})
+		}
+	}
 	if s.Partitioned {
 		report.PartitionKeys = []string{"dt"}
 		for _, dt := range []string{"2026-11-28", "2026-11-29"} {
@@ -264,6 +272,9 @@ func (p *fakePromoter) Run(ctx context.Context, spec promotion.Spec, progress fu
 	table.Result.BucketOffsets = map[string]int64{"0": 250, "1": 250, "2": 250, "3": 250}
 	table.Result.SourceChanges = []string{"option bucket-key: unset -> id"}
 	table.Result.UnvalidatedOptionKeys = []string{"team.owner"}
+	if s.Unvalidated != nil {
+		table.Result.UnvalidatedOptionKeys = s.Unvalidated
+	}
 	table.Result.InitializedPartitions = spec.Partitions
 	table.Result.PromotedAt = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	p.c.put(spec.Name, &table)

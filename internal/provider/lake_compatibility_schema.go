@@ -92,8 +92,8 @@ func compatibilityArguments() map[string]schema.Attribute {
 		},
 		"acknowledged_properties": schema.SetAttribute{
 			ElementType: types.StringType, Optional: true,
-			MarkdownDescription: "Unknown options that are accepted under `deny`.",
-			Validators:          []validator.Set{setvalidator.NoNullValues()},
+			MarkdownDescription: "Options of the Paimon table whose risk is taken, as in `fluss_lake_promotion`.",
+			Validators:          []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(nameValidator{})},
 		},
 		"lake_layout": schema.StringAttribute{
 			Optional: true, MarkdownDescription: "`legacy` for Fluss 0.9, as in `fluss_lake_promotion`.",

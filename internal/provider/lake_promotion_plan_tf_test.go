@@ -160,6 +160,12 @@ func TestTFValidateNeedsNoCluster(t *testing.T) {
 		{providerBlock + orders(`partitions = [{}]`), "at least 1 elements"},
 		{providerBlock + orders(`partitions = [{ dt = null }]`), "Null value"},
 		{providerBlock + orders(`table_properties = { a = null }`), "Null value"},
+		{providerBlock + orders(`table_properties = { "" = "x" }`), "Empty name in a map"},
+		{providerBlock + orders(`table_properties = { " " = "1d" }`), `Found: the key " "`},
+		{providerBlock + orders(`partitions = [{ "" = "x" }]`), "Empty name in a map"},
+		{providerBlock + orders(`acknowledged_properties = [""]`), "Invalid option name"},
+		{providerBlock + orders(`acknowledged_properties = ["team.owner", " "]`), `with fluss_lake_promotion.orders`},
+		{providerBlock + orders(`acknowledged_properties = [null]`), "Null"},
 		{providerBlock + orders(`timeouts = { create = "0s" }`), "Invalid time limit"},
 		{providerBlock + orders(`timeouts = { create = "soon" }`), "soon"},
 		{providerBlock + strings.Replace(ordersBlock, `"orders"`+"\n}", `"or.ders"`+"\n}", 1), "Invalid name"},
@@ -176,6 +182,48 @@ func TestTFValidateNeedsNoCluster(t *testing.T) {
 	if calls := d.cluster.calls(); len(calls) != 0 {
 		t.Errorf("calls: %q", calls)
 	}
+}
+
+// TestTFUnvalidatedOptions: what was not validated is in the plan's warning and
+// in the state; deny refuses at the attribute; acknowledging silences exactly
+// the options that are named.
+func TestTFUnvalidatedOptions(t *testing.T) {
+	t.Parallel()
+	d := newTerraformDir(t)
+	d.cluster.script(t, fakeScript{Unvalidated: []string{"team.cost", "team.owner"}})
+	const told = "kept and not validated: "
+	const refused = "The table has an option that this provider does not know"
+
+	d.write(t, providerBlock+orders(""))
+	wantTexts(t, d.ok(t, "plan"), told+"team.cost, team.owner.")
+
+	d.write(t, providerBlock+orders(`unvalidated_properties = "deny"`))
+	out := d.fails(t, []string{refused, `unvalidated_properties = "deny"`, "Found: team.cost = x", "Found: team.owner = x"}, "plan")
+	if n := strings.Count(out, "Error: "); n != 2 {
+		t.Errorf("%d errors, want one for each of 2 options:\n%s", n, out)
+	}
+
+	d.write(t, providerBlock+orders(`unvalidated_properties = "deny"
+  acknowledged_properties = ["team.owner", "team.other"]`))
+	out = d.fails(t, []string{"Found: team.cost = x"}, "plan")
+	if strings.Contains(out, "Found: team.owner") {
+		t.Errorf("an acknowledged option was refused:\n%s", out)
+	}
+
+	d.write(t, providerBlock+orders(`acknowledged_properties = ["team.owner"]`))
+	wantTexts(t, d.ok(t, "plan"), told+"team.cost.")
+
+	d.write(t, providerBlock+orders(`unvalidated_properties = "deny"
+  acknowledged_properties = ["team.owner", "team.cost"]`))
+	if out := d.ok(t, "plan"); strings.Contains(out, told) {
+		t.Errorf("acknowledged options are told as not validated:\n%s", out)
+	}
+	d.apply(t)
+	o := d.wantStage(t, "orders", "enabled")
+	if got := fmt.Sprint(o.Attributes["unvalidated_option_keys"]); got != "[team.cost team.owner]" {
+		t.Errorf("not validated, in the state: %s", got)
+	}
+	wantTexts(t, d.ok(t, "plan"), "No changes")
 }
 
 // TestTFSourceMovesBetweenPlanAndApply: a plan without a pin stays applicable,

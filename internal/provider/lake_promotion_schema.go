@@ -142,8 +142,10 @@ func promotionArguments() map[string]schema.Attribute {
 		"acknowledged_properties": schema.SetAttribute{
 			ElementType:         types.StringType,
 			Optional:            true,
-			MarkdownDescription: "Unknown options that are accepted under `unvalidated_properties = \"deny\"`.",
-			Validators:          []validator.Set{setvalidator.NoNullValues()},
+			MarkdownDescription: "Options of the Paimon table whose risk you have taken: unknown ones, accepted then under " +
+				"`unvalidated_properties = \"deny\"` and left out of the plan's warning, and known ones that the compatibility guide " +
+				"says can be acknowledged.",
+			Validators: []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(nameValidator{})},
 		},
 		"load": loadAttribute(),
 		"verification": schema.StringAttribute{

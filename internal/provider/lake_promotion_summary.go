@@ -2,6 +2,7 @@ package provider
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/promotion"
@@ -27,8 +28,9 @@ func previewText(report *promotion.Report, spec promotion.Spec) string {
 			line("%s", text)
 		}
 	}
-	if len(report.Unvalidated) > 0 {
-		line("Options that this provider does not know, kept and not validated: %s.", names(report.Unvalidated))
+	unknown := slices.DeleteFunc(slices.Clone(report.Unvalidated), func(key string) bool { return slices.Contains(spec.Acknowledged, key) })
+	if len(unknown) > 0 {
+		line("Options that this provider does not know, kept and not validated: %s.", names(unknown))
 	}
 	for _, p := range report.Warnings() {
 		line("Note: %s", strings.ReplaceAll(p.Error(), "\n", "\n  "))

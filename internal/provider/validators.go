@@ -22,6 +22,7 @@ var (
 	_ validator.String = hostPortValidator{}
 	_ validator.String = flussNameValidator{}
 	_ validator.String = availableValidator{}
+	_ validator.String = nameValidator{}
 	_ validator.Map    = noNullElements{}
 	_ validator.Object = positiveTimeouts{}
 	_ validator.Number = wholeNumber{}
@@ -114,11 +115,14 @@ func quoteList(list []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// noNullElements refuses null values in a map: Paimon and Fluss have no such
-// options, and leaving one out silently would do something else than it says.
+// noNullElements refuses null values and blank keys in a map: Paimon and Fluss
+// have no such options, and leaving one out silently would do something else
+// than it says.
 type noNullElements struct{}
 
-func (noNullElements) Description(context.Context) string { return "values must not be null" }
+func (noNullElements) Description(context.Context) string {
+	return "values must not be null, and keys not blank"
+}
 
 func (v noNullElements) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
@@ -135,6 +139,29 @@ func checkNoNulls(at path.Path, elements map[string]attr.Value, diags *diag.Diag
 			diags.AddAttributeError(at, "Null value",
 				fmt.Sprintf("Found: null for the key %q.\nRequired: a text.\nWhat to do: leave the key out, or give it a value.", key))
 		}
+		if strings.TrimSpace(key) == "" {
+			diags.AddAttributeError(at, "Empty name in a map",
+				fmt.Sprintf("Found: the key %q.\nRequired: a name.\nWhat to do: correct or remove the key.", key))
+		}
+	}
+}
+
+// nameValidator refuses names that are empty or have blanks around them.
+type nameValidator struct{}
+
+func (nameValidator) Description(context.Context) string {
+	return "must be a name without blanks around it"
+}
+
+func (v nameValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v nameValidator) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if name := req.ConfigValue.ValueString(); name == "" || strings.TrimSpace(name) != name {
+		resp.Diagnostics.AddAttributeError(req.Path, "Invalid option name",
+			fmt.Sprintf("Found: %q.\nRequired: %s, such as \"team.owner\".\nWhat to do: correct or remove it.", name, strings.TrimPrefix(v.Description(ctx), "must be ")))
 	}
 }
 
