@@ -4,8 +4,15 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/promotion"
 )
 
-func main() { fmt.Print(promotion.CompatibilityMarkdown()) }
+func main() {
+	if len(os.Args) > 1 {
+		fmt.Fprintln(os.Stderr, "compatdoc: it takes no arguments and prints to standard output")
+		os.Exit(2)
+	}
+	fmt.Print(promotion.CompatibilityMarkdown())
+}

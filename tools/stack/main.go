@@ -26,7 +26,7 @@ const usage = `Usage: stack COMMAND [FLAGS]
            -flink, -gateway, -history or -tiering also Flink; leave them running
   down     end the processes that up started (-remove: delete the folder too)
   status   list the processes and addresses
-  logs     print logs: stack logs [-n LINES] [-f] [NAME…]
+  logs     print logs: stack logs [-n LINES] [-f] [NAME…], all without a name
   fetch    download the released jars into the cache and verify them
 
 stack COMMAND -h lists the flags. Every command takes -dir DIR, the folder of
@@ -38,22 +38,34 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
+	var told parseError
 	switch {
-	case errors.Is(err, flag.ErrHelp):
+	case errors.Is(err, flag.ErrHelp): // asked for
+	case errors.As(err, &told):
 		os.Exit(2)
 	case err != nil:
-		fmt.Fprintln(os.Stderr, strings.TrimSpace(err.Error()))
+		fmt.Fprintln(os.Stderr, "stack: "+bare(err))
 		os.Exit(1)
 	}
 }
+
+// bare is an error's text without the name of this command, which errors of the
+// package stack begin with too.
+func bare(err error) string { return strings.TrimPrefix(strings.TrimSpace(err.Error()), "stack: ") }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	commands := map[string]func(context.Context, []string, io.Writer) error{
 		"up": up, "down": down, "status": status, "logs": logs, "fetch": fetch,
 	}
-	if len(args) == 0 || commands[args[0]] == nil {
+	switch {
+	case len(args) == 0:
 		fmt.Fprint(os.Stderr, usage)
-		return flag.ErrHelp
+		return parseError{errors.New("no command")}
+	case slices.Contains([]string{"-h", "-help", "--help", "help"}, args[0]):
+		_, err := fmt.Fprint(out, usage)
+		return err
+	case commands[args[0]] == nil:
+		return fmt.Errorf("unknown command %q; required: up, down, status, logs or fetch, and flags behind it", args[0])
 	}
 	return commands[args[0]](ctx, args[1:], out)
 }
@@ -76,17 +88,37 @@ func flags(name string) (*flag.FlagSet, func() (string, error)) {
 
 func logf(format string, args ...any) { fmt.Fprintf(os.Stderr, "stack: "+format+"\n", args...) }
 
-// pairs is a repeatable KEY=VALUE flag.
-type pairs map[string]string
+// parse reads the flags of a command that takes no other arguments. One would end
+// the flags, and what comes behind it, such as -dir, would be ignored.
+func parse(fs *flag.FlagSet, args []string) error {
+	if err := fs.Parse(args); err != nil {
+		return parseError{err}
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; %s takes flags only, see %s -h", fs.Arg(0), fs.Name(), fs.Name())
+	}
+	return nil
+}
+
+// parseError is an error of the command line that was told already.
+type parseError struct{ error }
+
+func (e parseError) Unwrap() error { return e.error }
+
+// pairs is a repeatable flag of the given form, such as KEY=VALUE.
+type pairs struct {
+	form   string
+	values map[string]string
+}
 
 func (p pairs) String() string { return "" }
 
 func (p pairs) Set(s string) error {
 	k, v, ok := strings.Cut(s, "=")
 	if !ok || k == "" {
-		return errors.New("required: KEY=VALUE")
+		return errors.New("required: " + p.form)
 	}
-	p[k] = v
+	p.values[k] = v
 	return nil
 }
 
@@ -103,11 +135,11 @@ func up(ctx context.Context, args []string, out io.Writer) error {
 	fs.BoolVar(&opt.Tiering, "tiering", false, "submit Fluss's tiering service to Flink")
 	fs.StringVar(&opt.Libs, "libs", os.Getenv("STACK_LIBS"), "folder with another build's lib, plugins and flink folders (default $STACK_LIBS)")
 	fs.BoolVar(&opt.Bench, "bench", false, "leave out flags that trade speed for a fast start")
-	fs.Var(pairs(opt.ServerProperties), "set", "KEY=VALUE for every Fluss server's server.yaml; repeatable")
-	fs.Var(pairs(opt.FlinkProperties), "set-flink", "KEY=VALUE for Flink's config.yaml; repeatable")
-	fs.Var(pairs(opt.Users), "user", "NAME=PASSWORD that may log in on a second listener with SASL/PLAIN; repeatable")
+	fs.Var(pairs{"KEY=VALUE", opt.ServerProperties}, "set", "KEY=VALUE for every Fluss server's server.yaml; repeatable")
+	fs.Var(pairs{"KEY=VALUE", opt.FlinkProperties}, "set-flink", "KEY=VALUE for Flink's config.yaml; repeatable")
+	fs.Var(pairs{"NAME=PASSWORD", opt.Users}, "user", "NAME=PASSWORD that may log in on a second listener with SASL/PLAIN; repeatable")
 	fresh := fs.Bool("fresh", false, "delete the data of an earlier, stopped stack in the folder first")
-	if err := fs.Parse(args); err != nil {
+	if err := parse(fs, args); err != nil {
 		return err
 	}
 	var err error
@@ -117,7 +149,7 @@ func up(ctx context.Context, args []string, out io.Writer) error {
 	old, err := stack.Attach(opt.Dir, logf)
 	if err == nil && running(old) {
 		if slices.ContainsFunc(old.Status(), func(p stack.ProcessStatus) bool { return !p.Alive }) {
-			return fmt.Errorf("stack: only some processes of %s are alive (see stack status); run stack down, then up again", opt.Dir)
+			return fmt.Errorf("only some processes of %s are alive (see stack status); run stack down, then up again", opt.Dir)
 		}
 		logf("already up; its options stay as they are")
 		return show(old, out)
@@ -149,12 +181,12 @@ func attach(dir func() (string, error)) (*stack.Stack, error) {
 func down(ctx context.Context, args []string, _ io.Writer) error {
 	fs, dir := flags("down")
 	remove := fs.Bool("remove", false, "delete the stack's folder with all data")
-	if err := fs.Parse(args); err != nil {
+	if err := parse(fs, args); err != nil {
 		return err
 	}
 	s, err := attach(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		logf("nothing to stop: %v", err)
+		logf("nothing to stop: %s", bare(err))
 		return nil
 	}
 	if err != nil {
@@ -171,7 +203,7 @@ func down(ctx context.Context, args []string, _ io.Writer) error {
 
 func status(_ context.Context, args []string, out io.Writer) error {
 	fs, dir := flags("status")
-	if err := fs.Parse(args); err != nil {
+	if err := parse(fs, args); err != nil {
 		return err
 	}
 	s, err := attach(dir)
@@ -182,7 +214,7 @@ func status(_ context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if !running(s) {
-		return fmt.Errorf("stack: nothing is running in %s", s.Dir)
+		return fmt.Errorf("nothing is running in %s", s.Dir)
 	}
 	return nil
 }
@@ -215,8 +247,18 @@ func logs(ctx context.Context, args []string, out io.Writer) error {
 	fs, dir := flags("logs")
 	lines := fs.Int("n", 50, "how many of the last lines of each log")
 	follow := fs.Bool("f", false, "go on printing what is added")
-	if err := fs.Parse(args); err != nil {
-		return err
+	var wanted []string
+	for { // flags may stand before, between and behind the names
+		if err := fs.Parse(args); err != nil {
+			return parseError{err}
+		}
+		if fs.NArg() == 0 {
+			break
+		}
+		wanted, args = append(wanted, fs.Arg(0)), fs.Args()[1:]
+	}
+	if *lines < 0 {
+		return fmt.Errorf("-n %d; required: 0 or more lines", *lines)
 	}
 	s, err := attach(dir)
 	if err != nil {
@@ -231,23 +273,23 @@ func logs(ctx context.Context, args []string, out io.Writer) error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	if fs.NArg() > 0 {
-		for _, name := range fs.Args() {
+	if len(wanted) > 0 {
+		for _, name := range wanted {
 			if files[name] == "" {
-				return fmt.Errorf("stack: no log %q; there are: %s", name, strings.Join(names, ", "))
+				return fmt.Errorf("no log %q; there are: %s", name, strings.Join(names, ", "))
 			}
 		}
-		names = fs.Args()
+		names = wanted
 	}
 	offset := map[string]int64{}
 	for _, name := range names {
 		data, err := os.ReadFile(files[name])
 		if err != nil {
-			return fmt.Errorf("stack: %w", err)
+			return err
 		}
 		offset[name] = int64(len(data))
 		all := strings.SplitAfter(string(data), "\n")
-		if n := len(all) - 1 - max(*lines, 0); n > 0 {
+		if n := len(all) - 1 - *lines; n > 0 {
 			all = all[n:]
 		}
 		fmt.Fprintf(out, "==> %s <==\n%s", files[name], strings.Join(all, ""))
@@ -271,12 +313,12 @@ func logs(ctx context.Context, args []string, out io.Writer) error {
 func more(path string, offset map[string]int64, name string, out io.Writer) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("stack: %w", err)
+		return err
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.NewSectionReader(f, offset[name], 1<<40))
 	if err != nil {
-		return fmt.Errorf("stack: %s: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	end := strings.LastIndexByte(string(data), '\n') + 1
 	offset[name] += int64(end)
@@ -291,7 +333,7 @@ func more(path string, offset map[string]int64, name string, out io.Writer) erro
 func fetch(ctx context.Context, args []string, out io.Writer) error {
 	fs, _ := flags("fetch")
 	withFlink := fs.Bool("flink", false, "Flink's jars too")
-	if err := fs.Parse(args); err != nil {
+	if err := parse(fs, args); err != nil {
 		return err
 	}
 	dir, err := stack.Fetch(ctx, *withFlink, logf)

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -43,6 +44,11 @@ func run() int {
 	keep := flag.Bool("keep", false, "leave the stack running and say where")
 	timeout := flag.Duration("timeout", 60*time.Minute, "time limit of all tests")
 	flag.Parse()
+	for _, pkg := range flag.Args() {
+		if strings.HasPrefix(pkg, "-") {
+			return fail(fmt.Errorf("flag %s behind a package; required: flags first, testacc [-run REGEXP] [-keep] [PACKAGE ...]", pkg))
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *timeout)

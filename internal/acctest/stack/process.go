@@ -176,6 +176,20 @@ func tailFile(path string, lines int) string {
 	return lastLines(data, lines)
 }
 
+// checkLibs says whether a folder has the jars of another build.
+func checkLibs(libs string, withFlink bool) error {
+	folders := []string{"lib", filepath.Join("plugins", "paimon")}
+	if withFlink {
+		folders = append(folders, "flink")
+	}
+	for _, f := range folders {
+		if _, err := jarsOf(filepath.Join(libs, f)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // jarsOf is the class path of a folder's jars in the order of their names.
 func jarsOf(dir string) (string, error) {
 	found, err := filepath.Glob(filepath.Join(dir, "*.jar"))

@@ -68,6 +68,8 @@ func Start(ctx context.Context, opt Options) (*Stack, error) {
 		if libs, err = Fetch(ctx, opt.Flink, opt.Logf); err != nil {
 			return nil, err
 		}
+	} else if err := checkLibs(libs, opt.Flink); err != nil {
+		return nil, err // before anything is made
 	}
 	s := &Stack{logf: opt.Logf}
 	if opt.Dir == "" {
