@@ -43,23 +43,43 @@ func DecodeBinaryRow(types []DataType, data []byte) ([]any, error) {
 
 // decodeRow decodes a BinaryRow without arity.
 func decodeRow(types []DataType, row []byte) ([]any, error) {
-	header := (len(types) + 63 + 8) / 64 * 8
-	if need := header + 8*len(types); len(row) < need {
-		return nil, fmt.Errorf("binary row has %d bytes, required are at least %d", len(row), need)
+	if err := checkRow(row, len(types)); err != nil {
+		return nil, err
 	}
 	values := make([]any, len(types))
 	for i, t := range types {
-		bit := 8 + i
-		if row[bit/8]&(1<<(bit%8)) != 0 {
-			continue
+		var err error
+		if values[i], err = decodeField(t, row, i, len(types)); err != nil {
+			return nil, err
 		}
-		v, err := decodeSlot(t, row, row[header+8*i:][:8])
-		if err != nil {
-			return nil, fmt.Errorf("binary row, field %d (%s): %w", i, t, err)
-		}
-		values[i] = v
 	}
 	return values, nil
+}
+
+// checkRow makes sure that the row has room for its fields.
+func checkRow(row []byte, fields int) error {
+	if need := rowHeader(fields) + 8*fields; len(row) < need {
+		return fmt.Errorf("binary row has %d bytes, required are at least %d", len(row), need)
+	}
+	return nil
+}
+
+// rowHeader is the length of a row's null bits.
+func rowHeader(fields int) int { return (fields + 63 + 8) / 64 * 8 }
+
+// decodeField decodes field i of a BinaryRow without arity.
+func decodeField(t DataType, row []byte, i, fields int) (any, error) {
+	if err := checkRow(row, fields); err != nil {
+		return nil, err
+	}
+	if bit := 8 + i; row[bit/8]&(1<<(bit%8)) != 0 {
+		return nil, nil
+	}
+	v, err := decodeSlot(t, row, row[rowHeader(fields)+8*i:][:8])
+	if err != nil {
+		return nil, fmt.Errorf("binary row, field %d (%s): %w", i, t, err)
+	}
+	return v, nil
 }
 
 func decodeSlot(t DataType, row, slot []byte) (any, error) {

@@ -70,5 +70,5 @@ func (e *DuplicateKeyError) Error() string {
 
 // corrupt is the error of content that no sound writer makes.
 func corrupt(path, format string, args ...any) error {
-	return fmt.Errorf("paimon: %s is damaged or not of Paimon: %s", path, fmt.Sprintf(format, args...))
+	return fmt.Errorf("paimon: %s is damaged or not of Paimon: %w", path, fmt.Errorf(format, args...))
 }

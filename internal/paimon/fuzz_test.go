@@ -95,6 +95,10 @@ func FuzzType(f *testing.F) {
 	})
 }
 
+// fuzzSchema is the schema of the sample manifests that are seeds.
+var fuzzSchema = &Schema{Version: 3, PrimaryKeys: []string{"id"}, Fields: []Field{{ID: 0, Name: "id", Type: DataType{Kind: BigInt}},
+	{ID: 1, Name: "v", Type: DataType{Kind: VarChar, Length: MaxLength, Nullable: true}}}}
+
 func FuzzManifest(f *testing.F) {
 	addSamples(f, "py_*/table/manifest/manifest-[0-9a-f]*")
 	addSamples(f, "dv_pk*/table/manifest/index-manifest-*")
@@ -103,13 +107,16 @@ func FuzzManifest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, _ = readAvro[avroManifestMeta]("f", data, "_FILE_NAME")
 		_, _ = readAvro[avroIndexEntry]("f", data, "_FILE_NAME")
-		entries, err := readAvro[avroEntry]("f", data, "_FILE", "_PARTITION")
-		if err != nil {
-			return
-		}
-		_, _ = liveEntries([][]avroEntry{entries})
-		for _, e := range entries {
-			e.dataFile()
+		table := &Table{name: "db.t"}
+		table.newest.Store(fuzzSchema)
+		for _, stats := range [][]string{nil, {"id", "v"}} {
+			entries, err := readEntries(data, PlanOptions{Stats: stats})
+			if err != nil {
+				continue
+			}
+			if live, err := liveEntries([][]entry{entries}); err == nil {
+				_ = table.group(&Plan{}, live)
+			}
 		}
 	})
 }
@@ -252,6 +259,8 @@ type oneFileFS struct {
 type bytesFile struct{ *bytes.Reader }
 
 func (bytesFile) Close() error { return nil }
+
+func (o oneFileFS) ReadFile(context.Context, string, int64) ([]byte, error) { return o.data, nil }
 
 func (o oneFileFS) Open(_ context.Context, file string) (storage.File, error) {
 	if o.data == nil {

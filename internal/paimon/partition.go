@@ -325,6 +325,13 @@ func (t *Table) locate(ctx context.Context, p Partition, bucket int, f DataFile)
 	tail := path.Join(bucketDirName(bucket), f.Name)
 	legacy := t.Schema().optionBool("partition.legacy-name", true)
 	var dirs []string
+	try := func(dir string) (bool, error) {
+		if slices.Contains(dirs, dir) {
+			return false, nil
+		}
+		dirs = append(dirs, dir)
+		return t.exists(ctx, path.Join(dir, tail))
+	}
 	for _, c := range []struct{ legacy, escaped bool }{{legacy, true}, {!legacy, true}, {legacy, false}, {!legacy, false}} {
 		dir, err := t.partitionDir(p, c.legacy)
 		if err != nil {
@@ -333,23 +340,16 @@ func (t *Table) locate(ctx context.Context, p Partition, bucket int, f DataFile)
 		if !c.escaped {
 			dir = unescapePathName(dir)
 		}
-		if !strings.Contains("/"+dir+"/", "/../") {
-			dirs = append(dirs, path.Join(root, dir))
-		}
-	}
-	if found, ok := t.dirs.Load(string(p.Raw)); ok {
-		dirs = append(dirs, found.(string))
-	}
-	for i, dir := range dirs {
-		if slices.Contains(dirs[:i], dir) {
+		if strings.Contains("/"+dir+"/", "/../") {
 			continue
 		}
-		found, err := t.exists(ctx, path.Join(dir, tail))
-		if err != nil {
-			return "", err
+		if found, err := try(path.Join(root, dir)); found || err != nil {
+			return path.Join(root, dir, tail), err
 		}
-		if found {
-			return path.Join(dir, tail), nil
+	}
+	if known, ok := t.dirs.Load(string(p.Raw)); ok {
+		if found, err := try(known.(string)); found || err != nil {
+			return path.Join(known.(string), tail), err
 		}
 	}
 	if n := len(t.Schema().PartitionKeys); n > 0 {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"sort"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,6 +18,7 @@ import (
 type Plan struct {
 	Snapshot   *Snapshot         // nil: a table without snapshots
 	Partitions []*PartitionFiles // by folder, then by value
+	StatsOf    []string          // columns whose statistics it was asked to keep
 
 	schemas map[int64]*Schema // those of the live files
 }
@@ -37,25 +38,57 @@ type BucketFiles struct {
 	TotalBuckets    int // as the newest file says; -1: unaware. It is per file: see DataFile
 	Files           []DataFile
 	DeletionVectors map[string]DVRef // by data file name
+
+	count int // of files
 }
 
 // readers bounds how many manifests are read at once.
 const readers = 8
 
+// PlanOptions say what a plan keeps beyond what a read needs.
+type PlanOptions struct {
+	// Stats names columns of the newest schema whose statistics are kept with
+	// each file, where Keep, unless nil, says so. A large table's statistics are
+	// most of its manifests, so it should keep few.
+	Stats []string
+	Keep  func(ColumnStats) bool
+}
+
 // Plan reads the manifests of a snapshot, each once, several at a time, and
 // gives the files that are live in it. A nil snapshot gives an empty plan.
 func (t *Table) Plan(ctx context.Context, snap *Snapshot) (*Plan, error) {
-	plan := &Plan{Snapshot: snap, schemas: map[int64]*Schema{}}
+	return t.PlanWith(ctx, snap, PlanOptions{})
+}
+
+// PlanWith is Plan with options.
+func (t *Table) PlanWith(ctx context.Context, snap *Snapshot, opts PlanOptions) (*Plan, error) {
+	plan := &Plan{Snapshot: snap, StatsOf: opts.Stats, schemas: map[int64]*Schema{}}
 	if snap == nil {
 		return plan, nil
 	}
-	entries, indexEntries, err := t.readManifests(ctx, snap)
+	p := &planner{table: t, opts: opts, keyed: len(t.Schema().PrimaryKeys) > 0, partitions: map[string]string{}}
+	for _, c := range opts.Stats {
+		f, ok := t.Schema().Field(c)
+		if !ok {
+			return nil, fmt.Errorf("paimon: table %q has no column %q to keep the statistics of", t.name, c)
+		}
+		p.statsColumns = append(p.statsColumns, f)
+	}
+	pieces, indexEntries, err := p.readManifests(ctx, snap)
 	if err != nil {
 		return nil, err
 	}
-	live, err := liveEntries(entries)
+	live, err := liveEntries(pieces)
 	if err != nil {
 		return nil, fmt.Errorf("paimon: table %q: snapshot %d: %w", t.name, snap.ID, err)
+	}
+	for _, e := range live {
+		id := e.file.SchemaID
+		if plan.schemas[id] == nil {
+			if plan.schemas[id], err = t.SchemaByID(ctx, id); err != nil {
+				return nil, fmt.Errorf("data file %s: %w", e.file.Name, err)
+			}
+		}
 	}
 	if err := t.group(plan, live); err != nil {
 		return nil, err
@@ -63,18 +96,35 @@ func (t *Table) Plan(ctx context.Context, snap *Snapshot) (*Plan, error) {
 	if err := t.addVectors(plan, indexEntries); err != nil {
 		return nil, err
 	}
-	for _, e := range live {
-		id := e.File.SchemaID
-		if plan.schemas[id] == nil {
-			if plan.schemas[id], err = t.SchemaByID(ctx, id); err != nil {
-				return nil, fmt.Errorf("data file %s: %w", e.File.FileName, err)
-			}
-		}
-	}
 	return plan, nil
 }
 
-func (t *Table) readManifests(ctx context.Context, snap *Snapshot) ([][]avroEntry, []avroIndexEntry, error) {
+// planner makes one plan.
+type planner struct {
+	table        *Table
+	opts         PlanOptions
+	statsColumns []Field
+	keyed        bool
+	none         int64 // 0: what most files' delete counts point to
+
+	mu         sync.Mutex
+	partitions map[string]string
+}
+
+// intern gives one string for all entries of a partition.
+func (p *planner) intern(raw []byte) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, ok := p.partitions[string(raw)]
+	if !ok {
+		s = string(raw)
+		p.partitions[s] = s
+	}
+	return s
+}
+
+func (p *planner) readManifests(ctx context.Context, snap *Snapshot) ([][]entry, []avroIndexEntry, error) {
+	t := p.table
 	var names []string
 	seen := map[string]bool{}
 	for _, list := range []string{snap.BaseManifestList, snap.DeltaManifestList} {
@@ -93,13 +143,13 @@ func (t *Table) readManifests(ctx context.Context, snap *Snapshot) ([][]avroEntr
 		}
 		names = append(names, more...)
 	}
-	entries := make([][]avroEntry, len(names))
+	pieces := make([][][]entry, len(names))
 	var indexEntries []avroIndexEntry
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readers)
 	for i, n := range names {
 		safego.Go(g, func() (err error) {
-			entries[i], err = t.readManifest(ctx, n)
+			pieces[i], err = p.readManifest(ctx, n)
 			return err
 		})
 	}
@@ -112,93 +162,105 @@ func (t *Table) readManifests(ctx context.Context, snap *Snapshot) ([][]avroEntr
 	if err := g.Wait(); err != nil {
 		return nil, nil, err
 	}
-	return entries, indexEntries, nil
+	return slices.Concat(pieces...), indexEntries, nil
 }
 
 // liveEntries are the ADDs without a DELETE of the same identity. Names are
 // unique, so the order of manifests does not matter.
-func liveEntries(manifests [][]avroEntry) ([]*avroEntry, error) {
-	type state struct {
-		entry *avroEntry
-		adds  int
+func liveEntries(pieces [][]entry) ([]*entry, error) {
+	type count struct{ net, adds int32 }
+	total := 0
+	for _, entries := range pieces {
+		total += len(entries)
 	}
-	states := map[string]*state{}
-	var order []*state
-	for _, entries := range manifests {
+	counts := make(map[[16]byte]count, total)
+	for _, entries := range pieces {
 		for i := range entries {
 			e := &entries[i]
-			id := e.identity()
-			s := states[id]
-			if s == nil {
-				s = &state{}
-				states[id] = s
-				order = append(order, s)
-			}
-			if e.Kind == kindDelete {
-				s.adds--
+			c := counts[e.id]
+			if e.delete {
+				c.net--
 			} else {
-				s.adds++
+				c.net++
+				c.adds++
 			}
-			if s.entry == nil || e.Kind == kindAdd {
-				s.entry = e
-			}
+			counts[e.id] = c
 		}
 	}
-	var live []*avroEntry
-	for _, s := range order {
-		switch {
-		case s.adds == 1:
-			live = append(live, s.entry)
-		case s.adds > 1:
-			return nil, fmt.Errorf("the manifests add data file %s %d times more than they delete it: they are damaged", s.entry.File.FileName, s.adds)
-		case s.adds < 0:
-			return nil, fmt.Errorf("the manifests delete data file %s without having added it: they are damaged", s.entry.File.FileName)
+	var live []*entry
+	for _, entries := range pieces {
+		for i := range entries {
+			e := &entries[i]
+			switch c := counts[e.id]; {
+			case c.net > 1:
+				return nil, fmt.Errorf("the manifests add data file %s %d times more than they delete it: they are damaged", e.file.Name, c.net)
+			case c.net < 0:
+				return nil, fmt.Errorf("the manifests delete data file %s without having added it: they are damaged", e.file.Name)
+			case c.net == 1 && !e.delete:
+				// Of several ADDs the last one counts.
+				if c.adds--; c.adds == 0 {
+					live = append(live, e)
+				}
+				counts[e.id] = c
+			}
 		}
 	}
 	return live, nil
 }
 
 // group sorts live entries into partitions and buckets.
-func (t *Table) group(plan *Plan, live []*avroEntry) error {
+func (t *Table) group(plan *Plan, live []*entry) error {
 	types := typesOf(t.Schema().partitionFields())
+	type place struct {
+		partition string
+		bucket    int32
+	}
 	byRaw := map[string]*PartitionFiles{}
 	dirs := map[*PartitionFiles]string{}
-	for _, e := range live {
-		p := byRaw[string(e.Partition)]
+	buckets := map[place]*BucketFiles{}
+	bucketOf := make([]*BucketFiles, len(live))
+	for i, e := range live {
+		p := byRaw[e.partition]
 		if p == nil {
-			values, err := DecodeBinaryRow(types, e.Partition)
+			raw := []byte(e.partition)
+			values, err := DecodeBinaryRow(types, raw)
 			if err != nil {
-				return fmt.Errorf("paimon: table %q: partition of data file %s: %w", t.name, e.File.FileName, err)
+				return fmt.Errorf("paimon: table %q: partition of data file %s: %w", t.name, e.file.Name, err)
 			}
-			p = &PartitionFiles{Partition: Partition{Values: values, Raw: e.Partition}}
-			byRaw[string(e.Partition)] = p
+			p = &PartitionFiles{Partition: Partition{Values: values, Raw: raw}}
+			byRaw[e.partition] = p
 			plan.Partitions = append(plan.Partitions, p)
 			if dirs[p], err = t.PartitionDir(p.Partition); err != nil {
 				dirs[p] = "" // a value without a text sorts by its bytes
 			}
 		}
-		var b *BucketFiles
-		for _, have := range p.Buckets {
-			if have.Bucket == int(e.Bucket) {
-				b = have
-			}
-		}
+		at := place{e.partition, e.bucket}
+		b := buckets[at]
 		if b == nil {
-			b = &BucketFiles{Bucket: int(e.Bucket)}
+			b = &BucketFiles{Bucket: int(e.bucket)}
+			buckets[at] = b
 			p.Buckets = append(p.Buckets, b)
 		}
-		b.Files = append(b.Files, e.dataFile())
-		b.TotalBuckets = int(e.TotalBuckets)
+		b.count++
+		bucketOf[i] = b
+		b.TotalBuckets = e.file.TotalBuckets
 		p.Files++
-		p.Bytes += e.File.FileSize
-		p.Records += e.File.RowCount
+		p.Bytes += e.file.Size
+		p.Records += e.file.RowCount
 	}
-	sort.SliceStable(plan.Partitions, func(i, j int) bool {
-		a, b := plan.Partitions[i], plan.Partitions[j]
-		if c := strings.Compare(dirs[a], dirs[b]); c != 0 {
-			return c < 0
+	files := make([]DataFile, len(live))
+	for i, e := range live {
+		b := bucketOf[i]
+		if b.Files == nil {
+			b.Files, files = files[:0:b.count], files[b.count:]
 		}
-		return bytes.Compare(a.Partition.Raw, b.Partition.Raw) < 0
+		b.Files = append(b.Files, e.file)
+	}
+	slices.SortStableFunc(plan.Partitions, func(a, b *PartitionFiles) int {
+		if c := strings.Compare(dirs[a], dirs[b]); c != 0 {
+			return c
+		}
+		return bytes.Compare(a.Partition.Raw, b.Partition.Raw)
 	})
 	for _, p := range plan.Partitions {
 		slices.SortFunc(p.Buckets, func(a, b *BucketFiles) int { return a.Bucket - b.Bucket })
@@ -213,6 +275,9 @@ const indexTypeVectors = "DELETION_VECTORS"
 // addVectors attaches deletion vectors to the live files of their partition
 // and bucket; vectors of other files do not apply.
 func (t *Table) addVectors(plan *Plan, entries []avroIndexEntry) error {
+	if len(entries) == 0 {
+		return nil
+	}
 	type place struct {
 		raw    string
 		bucket int

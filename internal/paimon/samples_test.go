@@ -100,12 +100,17 @@ func copySample(t testing.TB, name string) string {
 
 func planOf(t testing.TB, table *Table) *Plan {
 	t.Helper()
+	return planWith(t, table, PlanOptions{})
+}
+
+func planWith(t testing.TB, table *Table, opts PlanOptions) *Plan {
+	t.Helper()
 	ctx := context.Background()
 	snap, err := table.LatestSnapshot(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := table.Plan(ctx, snap)
+	plan, err := table.PlanWith(ctx, snap, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

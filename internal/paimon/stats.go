@@ -1,64 +1,113 @@
 package paimon
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"slices"
 )
 
-// FileStats gives the statistics of a column of a data file. The column is one
-// of the newest schema; least and greatest are of the type that the column has in the
-// file's own schema. They bound the values but need not be values: strings are
-// cut, and they cover versions and deletes that a read does not show. Where
-// every value is null, both are nil and nulls is the row count. ok is
-// false where nothing is known: the column was added later, or the writer
-// collected no statistics.
-func (t *Table) FileStats(ctx context.Context, f DataFile, column string) (least, greatest any, nulls int64, ok bool, err error) {
-	field, found := t.Schema().Field(column)
-	if !found {
-		return nil, nil, 0, false, fmt.Errorf("paimon: table %q has no column %q", t.name, column)
-	}
-	schema, err := t.SchemaByID(ctx, f.SchemaID)
-	if err != nil {
-		return nil, nil, 0, false, err
-	}
-	old, found := schema.fieldByID(field.ID)
-	if !found {
-		return nil, nil, 0, false, nil
-	}
-	least, greatest, nulls, ok, err = columnStats(f.ValueStats, statsFields(schema, f), old, f.RowCount)
-	if err == nil && !ok {
-		if keys := schema.keyFields(); slices.ContainsFunc(keys, func(k Field) bool { return k.ID == old.ID }) {
-			least, greatest, nulls, ok, err = columnStats(f.KeyStats, keys, old, f.RowCount)
-		}
-	}
-	if err != nil {
-		err = fmt.Errorf("paimon: table %q: statistics of data file %s, column %q: %w", t.name, f.Name, column, err)
-	}
-	return least, greatest, nulls, ok, err
+// ColumnStats are the statistics of a column of a data file.
+type ColumnStats struct {
+	Column string // of the newest schema
+	// Least and Greatest bound the values but need not be values: texts are cut,
+	// and they cover versions and deletes that a read does not show. They are of
+	// the type that the column has in the file's own schema. Where every value is
+	// null, both are nil and Nulls is the row count.
+	Least, Greatest any
+	Nulls           int64
 }
 
-// statsFields are the columns that a file's value statistics have slots of.
-func statsFields(schema *Schema, f DataFile) []Field {
-	names := f.ValueStatsCols
-	switch {
-	case f.HasValueStatsCols:
-	case f.HasWriteCols:
-		names = f.WriteCols
-	default:
-		return schema.Fields
+// statsReader picks the wanted columns out of the statistics of files of one
+// schema.
+type statsReader struct {
+	columns []statsColumn
+	schema  *Schema
+	keys    []Field
+}
+
+// statsColumn is a wanted column as a file's schema has it, and its places in
+// the statistics of files that have them of all columns; -1: none.
+type statsColumn struct {
+	name  string
+	old   Field
+	slot  int
+	ofKey int
+}
+
+// newStatsReader looks the columns, which are of the newest schema, up in a
+// file's own.
+func newStatsReader(columns []Field, schema *Schema) *statsReader {
+	r := &statsReader{schema: schema, keys: schema.keyFields()}
+	for _, c := range columns {
+		old, found := schema.fieldByID(c.ID)
+		if !found {
+			continue // added later
+		}
+		switch old.Type.Kind {
+		case Array, Map, Row, Multiset, Variant, Blob, VectorType:
+			continue
+		}
+		same := func(f Field) bool { return f.ID == old.ID }
+		r.columns = append(r.columns, statsColumn{name: c.Name, old: old, slot: slices.IndexFunc(schema.Fields, same), ofKey: slices.IndexFunc(r.keys, same)})
 	}
-	fields := make([]Field, len(names))
-	for i, n := range names {
-		var ok bool
-		if fields[i], ok = schema.Field(n); !ok {
-			// A system column of another writer: it takes a slot that is never
-			// asked for, of a type that decodes from any slot.
-			fields[i] = Field{ID: -1, Name: n, Type: DataType{Kind: BigInt}}
+	return r
+}
+
+// read gives what is known of the columns: nothing where the writer collected
+// no statistics, and what keep does not want.
+func (r *statsReader) read(e *rawEntry, keep func(ColumnStats) bool) (kept []ColumnStats, err error) {
+	for i := range r.columns {
+		c := &r.columns[i]
+		slot, slots := c.slot, len(r.schema.Fields)
+		// Dense statistics have slots of the columns listed, files of a part of the
+		// columns of those.
+		names := e.valueStatsCols
+		if names == nil {
+			names = e.writeCols
+		}
+		if names != nil {
+			slots = len(names)
+			slot = slices.IndexFunc(names, func(n []byte) bool { return string(n) == c.old.Name })
+		}
+		s, ok, err := columnStats(&e.valueStats, slot, slots, c.old.Type, e.rows)
+		if err == nil && !ok {
+			s, ok, err = columnStats(&e.keyStats, c.ofKey, len(r.keys), c.old.Type, e.rows)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("column %q: %w", c.name, err)
+		}
+		if s.Column = c.name; ok && (keep == nil || keep(s)) {
+			kept = append(kept, s)
 		}
 	}
-	return fields
+	return kept, nil
+}
+
+// columnStats decodes one slot of the statistics' rows; ok is false where
+// nothing is known.
+func columnStats(s *rawStats, slot, slots int, t DataType, rows int64) (c ColumnStats, ok bool, err error) {
+	if slot < 0 {
+		return c, false, nil
+	}
+	for _, row := range [][]byte{s.min, s.max} {
+		if len(row) < 4 || int64(binary.BigEndian.Uint32(row)) != int64(slots) {
+			return c, false, nil // a writer that keeps none leaves a row without fields
+		}
+	}
+	if c.Least, err = decodeField(t, s.min[4:], slot, slots); err != nil {
+		return c, false, err
+	}
+	if c.Greatest, err = decodeField(t, s.max[4:], slot, slots); err != nil {
+		return c, false, err
+	}
+	if slot < len(s.nulls) && s.nulls[slot] >= 0 {
+		c.Nulls = s.nulls[slot]
+		if c.Nulls == rows {
+			c.Least, c.Greatest = nil, nil
+			return c, true, nil
+		}
+	}
+	return c, c.Least != nil && c.Greatest != nil, nil
 }
 
 // keyFields are the columns of the trimmed primary key, in key order.
@@ -69,44 +118,4 @@ func (s *Schema) keyFields() []Field {
 		fields = append(fields, f)
 	}
 	return fields
-}
-
-func columnStats(s Stats, fields []Field, column Field, rows int64) (least, greatest any, nulls int64, ok bool, err error) {
-	slot := slices.IndexFunc(fields, func(f Field) bool { return f.ID == column.ID })
-	if slot < 0 {
-		return nil, nil, 0, false, nil
-	}
-	switch column.Type.Kind {
-	case Array, Map, Row, Multiset, Variant, Blob, VectorType:
-		return nil, nil, 0, false, nil
-	}
-	types := typesOf(fields)
-	for i := range types {
-		if i != slot {
-			types[i] = DataType{Kind: BigInt} // decodes from any slot, and is not used
-		}
-	}
-	for _, row := range [][]byte{s.MinValues, s.MaxValues} {
-		if len(row) < 4 || int(binary.BigEndian.Uint32(row)) != len(types) {
-			return nil, nil, 0, false, nil // a writer that keeps none leaves a row without fields
-		}
-	}
-	mins, err := DecodeBinaryRow(types, s.MinValues)
-	if err != nil {
-		return nil, nil, 0, false, err
-	}
-	maxs, err := DecodeBinaryRow(types, s.MaxValues)
-	if err != nil {
-		return nil, nil, 0, false, err
-	}
-	if slot < len(s.NullCounts) && s.NullCounts[slot] != nil {
-		nulls = *s.NullCounts[slot]
-		if nulls == rows {
-			return nil, nil, nulls, true, nil
-		}
-	}
-	if mins[slot] == nil || maxs[slot] == nil {
-		return nil, nil, nulls, false, nil
-	}
-	return mins[slot], maxs[slot], nulls, true, nil
 }

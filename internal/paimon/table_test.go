@@ -2,6 +2,7 @@ package paimon
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -288,42 +289,51 @@ func readAll(dir string) error {
 }
 
 func TestManifestIdentity(t *testing.T) {
-	entry := func(kind int32, level int32, name string) avroEntry {
-		return avroEntry{Kind: kind, File: avroDataFile{FileName: name, Level: level}}
+	id := func(e rawEntry) [16]byte {
+		sum := sha256.Sum256(e.identity(nil))
+		return [16]byte(sum[:])
 	}
-	names := func(live []*avroEntry) string {
+	of := func(delete bool, level int64, name string) entry {
+		return entry{id: id(rawEntry{name: []byte(name), level: level}), delete: delete, file: DataFile{Name: name, Level: int(level)}}
+	}
+	names := func(live []*entry) string {
 		var s []string
 		for _, e := range live {
-			s = append(s, fmt.Sprintf("%s@%d", e.File.FileName, e.File.Level))
+			s = append(s, fmt.Sprintf("%s@%d", e.file.Name, e.file.Level))
 		}
 		return strings.Join(s, " ")
 	}
-	live, err := liveEntries([][]avroEntry{
-		{entry(kindAdd, 0, "a"), entry(kindAdd, 0, "b"), entry(kindAdd, 0, "c")},
-		{entry(kindDelete, 0, "a"), entry(kindAdd, 5, "a"), entry(kindDelete, 0, "b")}, // a moved up without being rewritten
+	live, err := liveEntries([][]entry{
+		{of(false, 0, "a"), of(false, 0, "b"), of(false, 0, "c")},
+		{of(true, 0, "a"), of(false, 5, "a"), of(true, 0, "b")}, // a moved up without being rewritten
 	})
 	if err != nil || names(live) != "c@0 a@5" {
 		t.Errorf("%s, %v; want c@0 a@5", names(live), err)
 	}
-	if _, err := liveEntries([][]avroEntry{{entry(kindAdd, 0, "a")}, {entry(kindAdd, 0, "a")}}); err == nil || !strings.Contains(err.Error(), "data file a") {
+	if _, err := liveEntries([][]entry{{of(false, 0, "a")}, {of(false, 0, "a")}}); err == nil || !strings.Contains(err.Error(), "data file a") {
 		t.Errorf("a file added twice: %v", err)
 	}
-	if _, err := liveEntries([][]avroEntry{{entry(kindDelete, 0, "a")}}); err == nil || !strings.Contains(err.Error(), "data file a") {
+	if _, err := liveEntries([][]entry{{of(true, 0, "a")}}); err == nil || !strings.Contains(err.Error(), "data file a") {
 		t.Errorf("a file deleted without ADD: %v", err)
 	}
-	a := entry(kindAdd, 0, "a")
-	ids := map[string]bool{a.identity(): true}
-	index, external := []byte{}, ""
-	for _, change := range []func(e *avroEntry){
-		func(e *avroEntry) { e.Partition = []byte{1} }, func(e *avroEntry) { e.Bucket = 1 }, func(e *avroEntry) { e.File.Level = 1 },
-		func(e *avroEntry) { e.File.FileName = "b" }, func(e *avroEntry) { e.File.ExtraFiles = []string{"x"} },
-		func(e *avroEntry) { e.File.EmbeddedFileIndex = &index }, func(e *avroEntry) { e.File.ExternalPath = &external },
+	again := of(false, 0, "a")
+	again.file.Size = 9
+	live, err = liveEntries([][]entry{{of(false, 0, "a"), again}, {of(true, 0, "a")}})
+	if err != nil || len(live) != 1 || live[0].file.Size != 9 {
+		t.Errorf("added, deleted and added again: %v, %v; want the last one", live, err)
+	}
+	a := rawEntry{name: []byte("a")}
+	ids := map[[16]byte]bool{id(a): true}
+	for _, change := range []func(e *rawEntry){
+		func(e *rawEntry) { e.partition = []byte{1} }, func(e *rawEntry) { e.bucket = 1 }, func(e *rawEntry) { e.level = 1 },
+		func(e *rawEntry) { e.name = []byte("b") }, func(e *rawEntry) { e.extraFiles = [][]byte{[]byte("x")} },
+		func(e *rawEntry) { e.embeddedIndex = []byte{} }, func(e *rawEntry) { e.externalPath = []byte{} },
 	} {
 		e := a
 		change(&e)
-		if ids[e.identity()] {
+		if ids[id(e)] {
 			t.Errorf("%+v is taken for another entry", e)
 		}
-		ids[e.identity()] = true
+		ids[id(e)] = true
 	}
 }

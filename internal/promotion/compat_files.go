@@ -70,20 +70,22 @@ func (j *judge) countFiles(vectors bool) fileCounts {
 		if len(p.Spec) > 0 {
 			place = "partition " + specText(p.Spec)
 		}
+		var other, hidden bool
 		for _, b := range p.Files.Buckets {
 			wrong := j.buckets > 0 && (b.Bucket < 0 || b.Bucket >= j.buckets) || j.buckets == -1 && !j.keyed && b.Bucket != 0
-			for _, f := range b.Files {
+			for i := range b.Files {
+				f := &b.Files[i]
 				if j.buckets > 0 && f.TotalBuckets != j.buckets {
 					c.otherTotal++
 					c.totals = addOnce(c.totals, f.TotalBuckets)
-					c.places = addOnce(c.places, place)
+					other = true
 				} else if wrong {
 					c.wrongBucket++
 					c.buckets = addOnce(c.buckets, b.Bucket)
 				}
 				if j.keyed && vectors && f.Level == 0 {
 					c.level0++
-					c.hidden = addOnce(c.hidden, place)
+					hidden = true
 				}
 				if f.HasWriteCols && j.writesPart(f) {
 					c.partial++
@@ -93,13 +95,19 @@ func (j *judge) countFiles(vectors bool) fileCounts {
 				}
 			}
 		}
+		if other {
+			c.places = append(c.places, place)
+		}
+		if hidden {
+			c.hidden = append(c.hidden, place)
+		}
 	}
 	return c
 }
 
 // writesPart says whether a file lacks columns of the newest schema that are
 // not simply newer than the file.
-func (j *judge) writesPart(f paimon.DataFile) bool {
+func (j *judge) writesPart(f *paimon.DataFile) bool {
 	return j.optionTrue("data-evolution.enabled") || f.FirstRowID != nil && len(f.WriteCols) < len(j.columns) && f.SchemaID == j.in.Schema.ID
 }
 
@@ -132,56 +140,72 @@ func (j *judge) deletionVectors() {
 	})
 }
 
+// subMillis are the columns that can hold digits below the millisecond.
+func subMillis(s *paimon.Schema) []string {
+	var names []string
+	for _, f := range s.Fields {
+		if (f.Type.Kind == paimon.Timestamp || f.Type.Kind == paimon.TimestampLTZ) && f.Type.Precision >= 4 {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// planOptions are what a plan to be judged keeps of the statistics.
+func planOptions(s *paimon.Schema) paimon.PlanOptions {
+	if len(s.PrimaryKeys) == 0 {
+		return paimon.PlanOptions{}
+	}
+	return paimon.PlanOptions{Stats: subMillis(s), Keep: func(c paimon.ColumnStats) bool {
+		v, ok := c.Least.(paimon.TimestampValue)
+		return ok && v.Millis < 0
+	}}
+}
+
 // timestamps looks in the statistics of the files to be loaded for timestamps
 // before 1970 in columns that can hold digits below the millisecond.
 func (j *judge) timestamps(ctx context.Context) error {
-	if !j.keyed || j.in.Table == nil {
+	if !j.keyed {
 		return nil
 	}
 	for _, col := range j.columns {
-		t := col.Type
-		if t.Kind != paimon.Timestamp && t.Kind != paimon.TimestampLTZ || t.Precision < 4 {
+		if !slices.Contains(subMillis(j.in.Schema), col.Name) {
 			continue
 		}
-		found, err := j.earliest(ctx, col)
-		if err != nil {
-			return err
+		if !slices.Contains(j.in.Plan.StatsOf, col.Name) {
+			return fmt.Errorf("promotion: source %s: the plan was made without the statistics of column %q", j.in.Name, col.Name)
 		}
+		found := j.earliest(col.Name)
 		if found == "" {
 			continue
 		}
 		j.add("type.before-1970", Problem{
-			Found: fmt.Sprintf("column %q %s: %s", col.Name, t, found),
+			Found: fmt.Sprintf("column %q %s: %s", col.Name, col.Type, found),
 			Fix: fmt.Sprintf("look for such rows: SELECT * FROM %s WHERE %s < TIMESTAMP '1970-01-01 00:00:00'; cut their fractions to milliseconds, or leave their partitions out",
 				j.sqlTable(), sqlName(col.Name)),
 		})
 	}
-	return nil
+	return ctx.Err()
 }
 
 // earliest describes a file whose values of a column may lie before 1970; ""
 // when none does.
-func (j *judge) earliest(ctx context.Context, col paimon.Field) (string, error) {
+func (j *judge) earliest(column string) string {
 	for _, p := range j.out.Partitions {
 		if !p.Selected {
 			continue
 		}
 		for _, b := range p.Files.Buckets {
-			for _, f := range b.Files {
-				if err := ctx.Err(); err != nil {
-					return "", err
-				}
-				low, _, _, ok, err := j.in.Table.FileStats(ctx, f, col.Name)
-				if err != nil {
-					return "", err
-				}
-				if v, isTime := low.(paimon.TimestampValue); ok && isTime && v.Millis < 0 {
-					return fmt.Sprintf("file %s has values from %s on", f.Name, timestampText(v)), nil
+			for i := range b.Files {
+				for _, s := range b.Files[i].Stats {
+					if v, ok := s.Least.(paimon.TimestampValue); ok && s.Column == column && v.Millis < 0 {
+						return fmt.Sprintf("file %s has values from %s on", b.Files[i].Name, timestampText(v))
+					}
 				}
 			}
 		}
 	}
-	return "", nil
+	return ""
 }
 
 func timestampText(v paimon.TimestampValue) string {

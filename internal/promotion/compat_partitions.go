@@ -7,7 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
 )
 
 // partitionKinds are the types of Fluss partition columns whose directory text
@@ -153,9 +156,7 @@ func (j *judge) valuesOf(columns []paimon.Field) {
 		none := slices.ContainsFunc(columns, func(f paimon.Field) bool { return p.Spec[f.Name] == j.defaultPartition() })
 		switch {
 		case none:
-			if !slices.Contains(empty, text) {
-				empty = append(empty, text)
-			}
+			empty = append(empty, text)
 		case p.OK && names[p.FlussName]:
 			bad = append(bad, text)
 		case p.OK:
@@ -166,7 +167,9 @@ func (j *judge) valuesOf(columns []paimon.Field) {
 			left = append(left, text)
 		}
 	}
-	if len(empty) > 0 {
+	// Several values can share a text.
+	slices.Sort(empty)
+	if empty = slices.Compact(empty); len(empty) > 0 {
 		j.add("partition.null", Problem{Found: "partitions " + quoteAll(empty), Required: "a value in every partition column of every partition",
 			Fix: "delete or rewrite these rows in Paimon, so that no live file of such a partition is left"})
 	}
@@ -212,24 +215,38 @@ func (j *judge) paths(ctx context.Context, columns []paimon.Field) error {
 	if j.in.FileDir == nil || j.in.Table == nil || len(columns) == 0 {
 		return nil
 	}
-	var wrong []string
-	for _, p := range j.out.Partitions {
+	// One look at the store a partition: many at a time.
+	found := make([]string, len(j.out.Partitions))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(16)
+	for i := range j.out.Partitions {
+		p := &j.out.Partitions[i]
 		bucket, file, ok := anyFile(p.Files)
 		if !ok || file.ExternalPath != nil {
 			continue
 		}
-		want, err := j.in.Table.PartitionDir(p.Files.Partition)
-		if err != nil {
-			continue // a value without a stable folder; its type is refused
+		if ctx.Err() != nil {
+			break
 		}
-		dir, err := j.in.FileDir(ctx, p.Files.Partition, bucket, file)
-		if err != nil {
-			return fmt.Errorf("promotion: source %s: folder of partition %s: %w", j.in.Name, specText(p.Spec), err)
-		}
-		if strings.Trim(dir, "/") != strings.Trim(want, "/") {
-			wrong = append(wrong, fmt.Sprintf("%s instead of %s", dir, want))
-		}
+		safego.Go(g, func() error {
+			want, err := j.in.Table.PartitionDir(p.Files.Partition)
+			if err != nil {
+				return nil //nolint:nilerr // a value without a stable folder; its type is refused
+			}
+			dir, err := j.in.FileDir(ctx, p.Files.Partition, bucket, file)
+			if err != nil {
+				return fmt.Errorf("promotion: source %s: folder of partition %s: %w", j.in.Name, specText(p.Spec), err)
+			}
+			if strings.Trim(dir, "/") != strings.Trim(want, "/") {
+				found[i] = fmt.Sprintf("%s instead of %s", dir, want)
+			}
+			return nil
+		})
 	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	wrong := slices.DeleteFunc(found, func(s string) bool { return s == "" })
 	if len(wrong) > 0 {
 		j.add("partition.path", Problem{Found: "files in folders " + quoteAll(wrong), Required: "the folders that the table's options give",
 			Fix: "rewrite these partitions with Paimon Java, or with a writer that spells folders as the options say"})

@@ -33,7 +33,7 @@ func sampleInput(t *testing.T, name, generation string) JudgeInput {
 	}
 	in := JudgeInput{Name: TableName{"db", name}, Schema: table.Schema(), Snapshot: snap, Table: table, Generation: generation, PrepareAllowed: true}
 	if snap != nil {
-		if in.Plan, err = table.Plan(ctx, snap); err != nil {
+		if in.Plan, err = table.PlanWith(ctx, snap, planOptions(table.Schema())); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -130,7 +130,7 @@ func (s *Service) openSource(ctx context.Context, c *connection, name TableName)
 	}
 	src := &source{table: t, schema: t.Schema(), snapshot: snap, pin: pin}
 	if snap != nil {
-		if src.plan, err = t.Plan(ctx, snap); err != nil {
+		if src.plan, err = t.PlanWith(ctx, snap, planOptions(src.schema)); err != nil {
 			return nil, fmt.Errorf("promotion: source %s: snapshot %d: %w", name, snap.ID, err)
 		}
 	}
