@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon/avro"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon/parquet"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon/vector"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/storage"
@@ -42,6 +43,7 @@ type openedFile interface {
 // formats are the data-file formats this reader has. Opening takes the file
 // over and closes it on failure.
 var formats = map[string]func(f storage.File, name string) (openedFile, error){
+	"avro":    format(avro.Open),
 	"parquet": format(parquet.Open),
 }
 

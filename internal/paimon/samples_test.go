@@ -180,7 +180,6 @@ var unreadable = map[string]string{
 	"partial_update": `option "merge-engine=partial-update"`,
 	"sequence_field": `option "sequence.field=ver,ts"`,
 	"orc_pk":         `file format "orc"`,
-	"avro_pk":        `file format "avro"`,
 }
 
 func TestSampleRows(t *testing.T) {

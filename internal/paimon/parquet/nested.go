@@ -141,49 +141,12 @@ func (n *groupNode) assemble() (int, error) {
 			return 0, err
 		}
 		if m, ok := c.(*nullNode); ok {
-			fillNull(&m.v, m.t, below)
+			m.v.SetNull(m.t, below)
 		} else if got != below {
 			return 0, corruptf("column %q: its fields differ in length, %d and %d", n.node.path, got, below)
 		}
 	}
 	return slots, nil
-}
-
-// fillNull makes v n nulls of type t.
-func fillNull(v *vector.Vector, t Type, n int) {
-	v.Kind, v.Len = t.Vector(), n
-	old := len(v.Nulls)
-	v.Nulls = grow(v.Nulls, n)
-	for i := min(old, n); i < n; i++ {
-		v.Nulls[i] = true
-	}
-	below := 0
-	switch v.Kind {
-	case vector.Bool:
-		v.Bools = grow(v.Bools, n)
-	case vector.Int32:
-		v.Int32s = grow(v.Int32s, n)
-	case vector.Int64:
-		v.Int64s = grow(v.Int64s, n)
-	case vector.Float32:
-		v.Float32s = grow(v.Float32s, n)
-	case vector.Float64:
-		v.Float64s = grow(v.Float64s, n)
-	case vector.Timestamp:
-		v.Int64s, v.Nanos = grow(v.Int64s, n), grow(v.Nanos, n)
-	case vector.Bytes, vector.List, vector.Map:
-		v.Offsets = grow(v.Offsets, n+1) // zero: never written otherwise
-	case vector.Struct:
-		below = n
-	}
-	if v.Children == nil {
-		for range t.Children {
-			v.Children = append(v.Children, new(vector.Vector))
-		}
-	}
-	for i, c := range v.Children {
-		fillNull(c, t.Children[i], below)
-	}
 }
 
 func (f *File) newNested(n *node, t Type) (columnReader, error) {

@@ -57,8 +57,8 @@ func (t Type) String() string {
 	switch t.Kind {
 	case LogicalDecimal:
 		return fmt.Sprintf("DECIMAL(%d, %d)", t.Precision, t.Scale)
-	case LogicalTimestamp:
-		return fmt.Sprintf("TIMESTAMP(%d)", t.Precision)
+	case LogicalTime, LogicalTimestamp:
+		return fmt.Sprintf("%s(%d)", t.Kind, t.Precision)
 	default:
 		return t.Kind.String()
 	}
@@ -164,4 +164,54 @@ func (o ReadOptions) Rows() (int, error) {
 		return DefaultBatchRows, nil
 	}
 	return o.BatchRows, nil
+}
+
+// SetNull makes v n nulls of type t, of its memory where it has the room. A
+// vector that this made once must hold nothing else later: slots that were
+// never written are not looked at again.
+func (v *Vector) SetNull(t Type, n int) {
+	v.Kind, v.Len = t.Vector(), n
+	old := len(v.Nulls)
+	v.Nulls = grow(v.Nulls, n)
+	for i := min(old, n); i < n; i++ {
+		v.Nulls[i] = true
+	}
+	below := 0
+	switch v.Kind {
+	case Bool:
+		v.Bools = grow(v.Bools, n)
+	case Int32:
+		v.Int32s = grow(v.Int32s, n)
+	case Int64:
+		v.Int64s = grow(v.Int64s, n)
+	case Float32:
+		v.Float32s = grow(v.Float32s, n)
+	case Float64:
+		v.Float64s = grow(v.Float64s, n)
+	case Timestamp:
+		v.Int64s, v.Nanos = grow(v.Int64s, n), grow(v.Nanos, n)
+	case Bytes, List, Map:
+		v.Offsets = grow(v.Offsets, n+1) // zero: never written otherwise
+	case Struct:
+		below = n
+	}
+	if v.Children == nil {
+		for range t.Children {
+			v.Children = append(v.Children, new(Vector))
+		}
+	}
+	for i, c := range v.Children {
+		c.SetNull(t.Children[i], below)
+	}
+}
+
+// grow returns s with n elements, keeping those it has. New ones are zero or
+// what was there.
+func grow[T any](s []T, n int) []T {
+	if n <= cap(s) {
+		return s[:n]
+	}
+	t := make([]T, n, n+n/4)
+	copy(t, s)
+	return t
 }
