@@ -134,16 +134,26 @@ func (t *Table) unsupportedColumns(schema *Schema) (found UnsupportedErrors) {
 
 // unreadableType finds a type that no data file is read for.
 func unreadableType(t DataType) (DataType, bool) {
-	switch t.Kind {
-	case Multiset, Variant, Blob, VectorType:
-		return t, true
-	}
-	for _, c := range childTypes(t) {
-		if bad, ok := unreadableType(c); ok {
-			return bad, true
+	return findType(t, func(t DataType) bool {
+		switch t.Kind {
+		case Multiset, Variant, Blob, VectorType:
+			return true
 		}
+		return false
+	})
+}
+
+// missingInFormat finds a type that no file of a format holds, and why.
+func missingInFormat(format string, t DataType) (bad DataType, why string, missing bool) {
+	if format != "avro" {
+		return bad, "", false
 	}
-	return DataType{}, false
+	highest := 0
+	bad, missing = findType(t, func(t DataType) (beyond bool) {
+		highest, beyond = BeyondAvro(t)
+		return beyond
+	})
+	return bad, fmt.Sprintf("Avro files hold this type up to precision %d, so that the file can't be what its schema says; rewrite it with file.format=parquet and a full compaction", highest), missing
 }
 
 func (t *Table) unsupportedFormat(f DataFile) *UnsupportedError {
@@ -152,7 +162,11 @@ func (t *Table) unsupportedFormat(f DataFile) *UnsupportedError {
 }
 
 func (t *Table) unsupportedFiles(plan *Plan, schema *Schema, buckets []*BucketFiles) (found UnsupportedErrors) {
-	formatsSeen, schemasSeen := map[string]bool{}, map[int64]bool{}
+	type kind struct {
+		format string
+		schema int64
+	}
+	formatsSeen, kindsSeen := map[string]bool{}, map[kind]bool{}
 	vectorsOff := !t.vectorsEnabled()
 	for _, b := range buckets {
 		if vectorsOff && len(b.DeletionVectors) > 0 {
@@ -166,8 +180,8 @@ func (t *Table) unsupportedFiles(plan *Plan, schema *Schema, buckets []*BucketFi
 				formatsSeen[format] = true
 				found = append(found, t.unsupportedFormat(f))
 			}
-			if !schemasSeen[f.SchemaID] {
-				schemasSeen[f.SchemaID] = true
+			if k := (kind{format, f.SchemaID}); !kindsSeen[k] {
+				kindsSeen[k] = true
 				found = append(found, t.unsupportedCasts(plan, schema, f)...)
 			}
 		}
@@ -187,8 +201,12 @@ func (t *Table) unsupportedCasts(plan *Plan, schema *Schema, f DataFile) (found 
 		if !ok || slices.Contains(schema.PartitionKeys, c.Name) {
 			continue
 		}
+		where := fmt.Sprintf("table %q, column %q, data file %s of schema %d", t.name, c.Name, f.Name, f.SchemaID)
+		if bad, why, missing := missingInFormat(fileFormat(f.Name), o.Type); missing {
+			found = append(found, &UnsupportedError{What: "type " + bad.String() + " in Avro", Where: where, Why: why})
+		}
 		if _, err := newConverter(o.Type, c.Type); err != nil {
-			found = append(found, &UnsupportedError{What: err.Error(), Where: fmt.Sprintf("table %q, column %q, data file %s of schema %d", t.name, c.Name, f.Name, f.SchemaID),
+			found = append(found, &UnsupportedError{What: err.Error(), Where: where,
 				Why: "this reader does not know how Paimon casts it; rewrite the old files with a full compaction"})
 		}
 	}

@@ -268,3 +268,38 @@ func TestPartitionFolderOfAnotherWriter(t *testing.T) {
 		}
 	}
 }
+
+// TestTypesBeyondAvro: no Avro file holds them, so a file that is said to is
+// refused by name.
+func TestTypesBeyondAvro(t *testing.T) {
+	for text, want := range map[string]string{
+		"TIMESTAMP(9)": "type TIMESTAMP(9) in Avro",
+		"TIME(6)":      "type TIME(6) in Avro",
+		`ARRAY`:        "type TIMESTAMP(7) WITH LOCAL TIME ZONE in Avro",
+		"TIMESTAMP(6)": "",
+		"TIME(3)":      "",
+	} {
+		typ := []byte(`"` + text + `"`)
+		if text == "ARRAY" {
+			typ = []byte(`{"type":"ARRAY","element":"TIMESTAMP(7) WITH LOCAL TIME ZONE"}`)
+		}
+		dt, err := ParseType(typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		schema := &Schema{Version: 3, Fields: []Field{{ID: 0, Name: "c", Type: dt}}}
+		table := &Table{path: "/t", name: "db.t", schemas: map[int64]*Schema{0: schema}}
+		table.newest.Store(schema)
+		for _, file := range []string{"data-1.avro", "data-1.parquet"} {
+			plan := &Plan{schemas: table.schemas, Partitions: []*PartitionFiles{{Buckets: []*BucketFiles{{Files: []DataFile{{Name: "data-0.parquet"}, {Name: file}}}}}}}
+			err := table.CanRead(plan)
+			if want == "" || file == "data-1.parquet" {
+				if err != nil {
+					t.Errorf("%s in %s: %v", text, file, err)
+				}
+			} else if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
+				t.Errorf("%s in %s: %v, want %q", text, file, err, want)
+			}
+		}
+	}
+}

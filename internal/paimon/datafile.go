@@ -219,6 +219,34 @@ func logicalType(t DataType) (vector.Type, error) {
 	return l, nil
 }
 
+// BeyondAvro says that Avro files can't hold the type itself (its parts are not
+// looked at): Paimon writes none of TIMESTAMP above precision 6 and TIME above
+// 3. Highest is the precision that goes.
+func BeyondAvro(t DataType) (highest int, beyond bool) {
+	switch t.Kind {
+	case Timestamp, TimestampLTZ:
+		highest = 6
+	case Time:
+		highest = 3
+	default:
+		return 0, false
+	}
+	return highest, t.Precision > highest
+}
+
+// findType gives the first of a type and all its parts that is sought.
+func findType(t DataType, sought func(DataType) bool) (DataType, bool) {
+	if sought(t) {
+		return t, true
+	}
+	for _, c := range childTypes(t) {
+		if found, ok := findType(c, sought); ok {
+			return found, true
+		}
+	}
+	return DataType{}, false
+}
+
 // childTypes are the element, the key and value, or the fields of a nested
 // type.
 func childTypes(t DataType) []DataType {
