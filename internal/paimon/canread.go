@@ -150,7 +150,7 @@ func missingInFormat(format string, t DataType) (bad DataType, why string, missi
 	}
 	highest := 0
 	bad, missing = findType(t, func(t DataType) (beyond bool) {
-		highest, beyond = BeyondAvro(t)
+		highest, beyond = beyondAvro(t)
 		return beyond
 	})
 	return bad, fmt.Sprintf("Avro files hold this type up to precision %d, so that the file can't be what its schema says; rewrite it with file.format=parquet and a full compaction", highest), missing

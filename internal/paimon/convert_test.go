@@ -269,9 +269,9 @@ func TestPartitionFolderOfAnotherWriter(t *testing.T) {
 	}
 }
 
-// TestTypesBeyondAvro: no Avro file holds them, so a file that is said to is
+// TestTypesbeyondAvro: no Avro file holds them, so a file that is said to is
 // refused by name.
-func TestTypesBeyondAvro(t *testing.T) {
+func TestTypesbeyondAvro(t *testing.T) {
 	for text, want := range map[string]string{
 		"TIMESTAMP(9)": "type TIMESTAMP(9) in Avro",
 		"TIME(6)":      "type TIME(6) in Avro",

@@ -219,10 +219,10 @@ func logicalType(t DataType) (vector.Type, error) {
 	return l, nil
 }
 
-// BeyondAvro says that Avro files can't hold the type itself (its parts are not
+// beyondAvro says that Avro files can't hold the type itself (its parts are not
 // looked at): Paimon writes none of TIMESTAMP above precision 6 and TIME above
 // 3. Highest is the precision that goes.
-func BeyondAvro(t DataType) (highest int, beyond bool) {
+func beyondAvro(t DataType) (highest int, beyond bool) {
 	switch t.Kind {
 	case Timestamp, TimestampLTZ:
 		highest = 6

@@ -156,8 +156,6 @@ var ruleCases = []struct {
 	{rule: "type.unsupported", input: column("VARIANT")},
 	{rule: "type.unsupported", input: column("BLOB")},
 	{rule: "type.unsupported", input: column(`{"type":"VECTOR","element":"FLOAT","length":3}`)},
-	{rule: "type.avro", input: all(set("file.format", "avro"), column("TIMESTAMP(9)")), found: `"v" TIMESTAMP(9)`, fix: "SET ('file.format' = 'parquet')"},
-	{rule: "type.avro", input: all(set("file.format.per.level", "0:avro,5:parquet"), column(`{"type":"ARRAY","element":"TIMESTAMP(7) WITH LOCAL TIME ZONE"}`)), found: `"v.element"`, fix: "RESET ('file.format.per.level')"},
 	{rule: "type.nested-default", input: column(`{"type":"ROW","fields":[{"id":9,"name":"x","type":"INT","defaultValue":"1"}]}`), found: `"x"`},
 	{rule: "type.key-column", input: all(appendTable, set("bucket-key", "v"), column(`{"type":"ARRAY","element":"INT"}`)), found: `"v" ARRAY<INT>`},
 	{rule: "type.before-1970", input: func(t testing.TB, in *JudgeInput) { *in = sampleInput(t.(*testing.T), "avro_pk", generation10) }, found: "from 1969-12-31 23:59:59.999999 on", fix: "SELECT * FROM `db`.`avro_pk` WHERE `ts6`"},

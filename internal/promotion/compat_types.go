@@ -120,11 +120,6 @@ func widened(t paimon.DataType) paimon.DataType {
 // nestedType judges a type and what is inside; path is for messages.
 func (j *judge) nestedType(path string, t paimon.DataType, inKey bool) {
 	found := fmt.Sprintf("column %q %s", path, t)
-	if highest, beyond := paimon.BeyondAvro(t); beyond && j.writesAvro() {
-		statement := fmt.Sprintf("ALTER TABLE %s SET ('file.format' = 'parquet'); ALTER TABLE %s RESET ('file.format.per.level');", j.sqlTable(), j.sqlTable())
-		j.add("type.avro", Problem{Found: found + " in a table that writes Avro files",
-			Required: fmt.Sprintf("precision up to %d, or another file format", highest), Fix: statement}, statement)
-	}
 	switch t.Kind {
 	case paimon.VarChar, paimon.VarBinary:
 		if inKey && t.Length != paimon.MaxLength {
@@ -169,12 +164,6 @@ func (j *judge) nestedType(path string, t paimon.DataType, inKey bool) {
 			j.nestedType(path+"."+f.Name, f.Type, inKey)
 		}
 	}
-}
-
-// writesAvro says that some new files of the table will be Avro.
-func (j *judge) writesAvro() bool {
-	options := j.in.Schema.Options
-	return strings.EqualFold(options["file.format"], "avro") || strings.Contains(strings.ToLower(options["file.format.per.level"]), "avro")
 }
 
 // flussKinds are the kinds that have the same meaning on both sides.
