@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon/avro"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon/orc"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon/parquet"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon/vector"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/storage"
@@ -45,6 +46,18 @@ type openedFile interface {
 var formats = map[string]func(f storage.File, name string) (openedFile, error){
 	"avro":    format(avro.Open),
 	"parquet": format(parquet.Open),
+	"orc":     format(orc.Open),
+}
+
+var openLegacyORC = format(orc.OpenLegacy)
+
+// opener opens a file of a format, nil if this reader does not have it. What
+// ORC files hold as TIMESTAMP_LTZ is an option of the table.
+func (t *Table) opener(format string) func(f storage.File, name string) (openedFile, error) {
+	if format == "orc" && t.Schema().optionBool("orc.timestamp-ltz.legacy.type", true) {
+		return openLegacyORC
+	}
+	return formats[format]
 }
 
 var codecNames = map[string]bool{"none": true, "zstd": true, "snappy": true, "gzip": true, "lz4": true, "lzo": true, "brotli": true, "deflate": true, "zstandard": true, "bzip2": true, "xz": true, "zlib": true}
@@ -71,7 +84,7 @@ func (t *Table) openDataFile(ctx context.Context, p Partition, bucket int, f Dat
 	if err != nil {
 		return nil, err
 	}
-	open := formats[fileFormat(f.Name)]
+	open := t.opener(fileFormat(f.Name))
 	if open == nil {
 		return nil, t.unsupportedFormat(f)
 	}

@@ -179,7 +179,6 @@ var unreadable = map[string]string{
 	"aggregation":    `option "merge-engine=aggregation"`,
 	"partial_update": `option "merge-engine=partial-update"`,
 	"sequence_field": `option "sequence.field=ver,ts"`,
-	"orc_pk":         `file format "orc"`,
 }
 
 func TestSampleRows(t *testing.T) {
