@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -40,6 +42,10 @@ type openedFile interface {
 	Read(columns []fileColumn, batchRows int) (fileReader, error)
 	Close() error
 }
+
+// FileFormats are the names of the data-file formats that this package reads,
+// sorted, as the option file.format spells them.
+func FileFormats() []string { return slices.Sorted(maps.Keys(formats)) }
 
 // formats are the data-file formats this reader has. Opening takes the file
 // over and closes it on failure.

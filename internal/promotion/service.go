@@ -121,31 +121,13 @@ func (s *Service) findLake(ctx context.Context, c *connection) error {
 	if err != nil {
 		return fmt.Errorf("promotion: configuration of the cluster: %w", err)
 	}
-	mismatch := func(what, found, required, fix string) error {
-		return Problem{Severity: SeverityError, Summary: "The cluster's lake cannot be used", Found: what + " is " + found, Required: required, Fix: fix}
-	}
-	if f := conf["datalake.format"]; f != "paimon" {
-		return mismatch("the cluster's datalake.format", strconv.Quote(f), `"paimon"`, "set datalake.format: paimon and the lake's catalog in the cluster's server.yaml")
-	}
-	metastore := conf["datalake.paimon.metastore"]
-	if metastore == "" {
-		metastore = "filesystem" // Paimon's default
-	}
-	if metastore != "filesystem" {
-		return mismatch("the cluster's datalake.paimon.metastore", strconv.Quote(metastore), `"filesystem"`,
-			"this release reads filesystem catalogs; tables of other catalogs must be promoted by hand until they are supported")
-	}
-	warehouse := conf["datalake.paimon.warehouse"]
-	if warehouse == "" {
-		return mismatch("the cluster's datalake.paimon.warehouse", "not set", "the warehouse that holds the Paimon table", "set it in the cluster's server.yaml")
+	warehouse, err := warehouseOf(conf, s.cfg.Lake)
+	if err != nil {
+		return err
 	}
 	var options map[string]string
 	if s.cfg.Lake != nil {
 		options = s.cfg.Lake.Options
-		if own := s.cfg.Lake.Warehouse; own != "" && normalURI(own) != normalURI(warehouse) {
-			return mismatch("the cluster's lake warehouse", strconv.Quote(warehouse), "the provider's lake.warehouse, "+strconv.Quote(own),
-				"name the cluster's own warehouse in the provider's lake block or leave the block out: a table of another warehouse cannot become this cluster's lake table")
-		}
 	}
 	fs, root, err := storage.Open(warehouse, options)
 	if err != nil {
@@ -160,6 +142,36 @@ func (s *Service) findLake(ctx context.Context, c *connection) error {
 		}
 	}
 	return nil
+}
+
+// warehouseOf finds the warehouse in the cluster's configuration and compares
+// it with the provider's lake block, which may be nil.
+func warehouseOf(conf map[string]string, lake *Lake) (string, error) {
+	mismatch := func(what, found, required, fix string) (string, error) {
+		return "", Problem{Severity: SeverityError, Summary: "The cluster's lake cannot be used", Found: what + " is " + found, Required: required, Fix: fix}
+	}
+	if f := conf["datalake.format"]; f != "paimon" {
+		return mismatch("the cluster's datalake.format", strconv.Quote(f), `"paimon"`, "set datalake.format: paimon and the lake's catalog in the cluster's server.yaml")
+	}
+	metastore := conf["datalake.paimon.metastore"]
+	if metastore == "" {
+		metastore = "filesystem" // Paimon's default
+	}
+	if metastore != "filesystem" {
+		return mismatch("the cluster's datalake.paimon.metastore", strconv.Quote(metastore), `"filesystem", the catalog that this provider looks tables up in`,
+			"this release reads filesystem catalogs; tables of other catalogs must be promoted by hand until they are supported")
+	}
+	warehouse := conf["datalake.paimon.warehouse"]
+	if warehouse == "" {
+		return mismatch("the cluster's datalake.paimon.warehouse", "not set", "the warehouse that holds the Paimon table", "set it in the cluster's server.yaml")
+	}
+	if lake != nil {
+		if own := lake.Warehouse; own != "" && normalURI(own) != normalURI(warehouse) {
+			return mismatch("the cluster's lake warehouse", strconv.Quote(warehouse), "the provider's lake.warehouse, "+strconv.Quote(own),
+				"name the cluster's own warehouse in the provider's lake block or leave the block out: a table of another warehouse cannot become this cluster's lake table")
+		}
+	}
+	return warehouse, nil
 }
 
 func intOr(text string, def int) int {
