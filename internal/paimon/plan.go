@@ -66,6 +66,12 @@ func (t *Table) PlanWith(ctx context.Context, snap *Snapshot, opts PlanOptions) 
 	if snap == nil {
 		return plan, nil
 	}
+	// A snapshot's schema is written before it. Without its file the newest one
+	// that is left is an older one, and rows would be read with the wrong columns.
+	if newest := t.Schema().ID; snap.SchemaID > newest {
+		return nil, fmt.Errorf("paimon: table %q: snapshot %d was committed with schema %d, the newest schema read is %d: its file is missing or newer than the look at the table: %w: %s",
+			t.name, snap.ID, snap.SchemaID, newest, ErrSchemaNotExist, t.schemaPath(snap.SchemaID))
+	}
 	p := &planner{table: t, opts: opts, keyed: len(t.Schema().PrimaryKeys) > 0, partitions: map[string]string{}}
 	for _, c := range opts.Stats {
 		f, ok := t.Schema().Field(c)

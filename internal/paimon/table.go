@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,31 +60,57 @@ func (t *Table) Path() string { return t.path }
 // not be changed; see Schema.Clone.
 func (t *Table) Schema() *Schema { return t.newest.Load() }
 
-// Reload reads the newest schema again.
+// Reload reads the newest schema again. Schema files never change while a table
+// lives, but a table that was dropped and made anew has others under the same
+// ids: when the newest one is not what it was, all are forgotten.
 func (t *Table) Reload(ctx context.Context) error {
 	ids, err := listVersions(ctx, t.fs, path.Join(t.path, "schema"), "schema-")
 	if err != nil {
 		return fmt.Errorf("paimon: table %q: %w", t.name, err)
 	}
 	if len(ids) == 0 {
+		// Not a table, unless it was one: then saying so would hide the damage.
+		snapshots, err := t.snapshotIDs(ctx)
+		if err != nil {
+			return err
+		}
+		if n := len(snapshots); n > 0 {
+			return fmt.Errorf("paimon: table %q: there is no schema file in %s, and %d snapshots up to %s: the schema files were removed: %w",
+				t.name, path.Join(t.path, "schema"), n, t.snapshotPath(snapshots[n-1]), ErrSchemaNotExist)
+		}
 		return fmt.Errorf("paimon: table %q: there is no schema file in %s: %w", t.name, path.Join(t.path, "schema"), ErrTableNotExist)
 	}
-	s, err := t.SchemaByID(ctx, ids[len(ids)-1])
+	s, err := t.ReadSchema(ctx, ids[len(ids)-1])
 	if err != nil {
 		return err
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if old := t.schemas[s.ID]; old != nil && !reflect.DeepEqual(old, s) {
+		clear(t.schemas)
+	}
+	t.schemas[s.ID] = s
 	t.newest.Store(s)
 	return nil
 }
 
-// SchemaByID reads a schema version, once. The error matches ErrSchemaNotExist
-// when it is not there. The schema must not be changed.
+// SchemaByID gives a schema version, and reads it once. The error matches
+// ErrSchemaNotExist when it is not there. The schema must not be changed.
 func (t *Table) SchemaByID(ctx context.Context, id int64) (*Schema, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s := t.schemas[id]; s != nil {
 		return s, nil
 	}
+	s, err := t.ReadSchema(ctx, id)
+	if err == nil {
+		t.schemas[id] = s
+	}
+	return s, err
+}
+
+// ReadSchema is SchemaByID that always reads the file.
+func (t *Table) ReadSchema(ctx context.Context, id int64) (*Schema, error) {
 	file := t.schemaPath(id)
 	data, err := t.fs.ReadFile(ctx, file, maxSchemaBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +126,6 @@ func (t *Table) SchemaByID(ctx context.Context, id int64) (*Schema, error) {
 	if s.ID != id {
 		return nil, corrupt(file, "it says its id is %d", s.ID)
 	}
-	t.schemas[id] = s
 	return s, nil
 }
 

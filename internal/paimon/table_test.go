@@ -80,6 +80,33 @@ func TestTableWithoutSnapshots(t *testing.T) {
 	}
 }
 
+// TestReloadOfATableMadeAnew: schemas under the same ids are others.
+func TestReloadOfATableMadeAnew(t *testing.T) {
+	ctx := context.Background()
+	dir := copySample(t, "schema_only")
+	table := openDir(t, dir)
+	file := filepath.Join(dir, "schema", "schema-0")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, strings.Replace(string(data), `"timeMillis" : `, `"timeMillis" : 1`, 1))
+	old, err := table.SchemaByID(ctx, 0)
+	if err != nil || old != table.Schema() {
+		t.Errorf("a schema was read twice: %v", err)
+	}
+	fresh, err := table.ReadSchema(ctx, 0)
+	if err != nil || fresh.TimeMillis == old.TimeMillis {
+		t.Errorf("the file was not read again: %v", err)
+	}
+	if err := table.Reload(ctx); err != nil || table.Schema().TimeMillis != fresh.TimeMillis {
+		t.Errorf("the newest schema was not read again: %v", err)
+	}
+	if again, err := table.SchemaByID(ctx, 0); err != nil || again.TimeMillis != fresh.TimeMillis {
+		t.Errorf("the old schema is still remembered: %v", err)
+	}
+}
+
 // rollingBackFS lists a snapshot that is gone when it is opened.
 type rollingBackFS struct {
 	storage.FS
@@ -216,6 +243,8 @@ func TestDamage(t *testing.T) {
 			}
 		}, "it says its id is 0", false},
 		{"schema of a file missing", "schema_evolution", "schema/schema-2", remove, "schema does not exist", false},
+		{"newest schemas missing", "schema_evolution", "schema/schema-[34]", remove, "committed with schema 4, the newest schema read is 2", false},
+		{"every schema missing", "pk_levels", "schema/schema-*", remove, "the schema files were removed", false},
 		{"snapshot cut", "pk_levels", "snapshot/snapshot-8", cut(100), "unexpected end of JSON", false},
 		{"snapshot empty", "pk_levels", "snapshot/snapshot-8", cut(0), "unexpected end of JSON", false},
 		{"manifest list missing", "compacted", "manifest/manifest-list-*", remove, "manifest-list-", true},

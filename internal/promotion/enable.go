@@ -148,6 +148,16 @@ func setDatalake(ctx context.Context, client *fluss.Client, path fluss.TablePath
 // foreignCommit looks for snapshots behind the pinned one by anyone but the
 // tiering service. The error names the first.
 func (r *run) foreignCommit(ctx context.Context) error {
+	var lost Problems
+	same, err := sameHistory(ctx, r.src.table, *r.hist.started.Detail.Fingerprint, func(p Problem) { lost = append(lost, p) })
+	if err != nil {
+		return err
+	}
+	if !same {
+		p := lost[0]
+		p.Severity, p.Fix = SeverityError, `datalake was disabled again: stop whatever changes the Paimon table and apply again with on_source_change = "restart"`
+		return p
+	}
 	return foreignCommits(ctx, r.src.table, *r.hist.started.Detail.Fingerprint, func(s *paimon.Snapshot) error {
 		return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "Another writer committed to the Paimon table while datalake was being enabled",
 			Found: commitBy(s), Required: "no commit behind the pinned " + r.hist.started.Detail.Fingerprint.String(),

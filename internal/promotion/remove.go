@@ -189,7 +189,7 @@ func (s *Service) Remove(ctx context.Context, ref Ref, opt RemoveOptions) error 
 	}
 	if before != after {
 		return Problem{Severity: SeverityError, Summary: "The Paimon table has changed while the Fluss table was removed",
-			Found: "the newest is " + commitBy(snap), Required: "still " + before.String(),
+			Found: "the newest is " + newestText(snap), Required: "still " + before.String(),
 			Fix: "the Fluss table is gone and the Paimon table readable; look at who committed"}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
 )
 
 const (
@@ -270,6 +271,9 @@ func (r *run) stages(ctx context.Context) error {
 		{"verify", r.verify}, {"enable", r.enable},
 	} {
 		if err := st.do(ctx); err != nil {
+			if errors.Is(err, paimon.ErrFileMissing) {
+				_, err = missingFile(ctx, r.src.table, *r.hist.started.Detail.Fingerprint, err)
+			}
 			var p Problem
 			var ps Problems
 			if errors.As(err, &p) || errors.As(err, &ps) {

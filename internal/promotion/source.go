@@ -90,9 +90,10 @@ type source struct {
 	pin      Fingerprint
 }
 
-// readFingerprint looks at the newest snapshot.
+// readFingerprint looks at the newest snapshot and, whatever t has read before,
+// at the first schema.
 func readFingerprint(ctx context.Context, t *paimon.Table) (Fingerprint, *paimon.Snapshot, error) {
-	first, err := t.SchemaByID(ctx, 0)
+	first, err := t.ReadSchema(ctx, 0)
 	if err != nil {
 		return Fingerprint{}, nil, fmt.Errorf("promotion: first schema of %s: %w", t.Name(), err)
 	}
@@ -124,23 +125,76 @@ func (s *Service) openSource(ctx context.Context, c *connection, name TableName)
 	if err != nil {
 		return nil, fmt.Errorf("promotion: source %s: %w", name, err)
 	}
+	for attempt := 0; ; attempt++ {
+		src, err := planSource(ctx, t)
+		if err == nil {
+			return src, nil
+		}
+		if src != nil && errors.Is(err, paimon.ErrFileMissing) {
+			var moved bool
+			if moved, err = missingFile(ctx, t, src.pin, err); moved && attempt < 2 {
+				continue // it expired while it was read; there is a newer one
+			}
+		}
+		if isProblem(err) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("promotion: source %s: %w", name, err)
+	}
+}
+
+// planSource reads the newest snapshot and its live files. A source beside an
+// error says which snapshot could not be read.
+func planSource(ctx context.Context, t *paimon.Table) (*source, error) {
 	pin, snap, err := readFingerprint(ctx, t)
 	if err != nil {
-		return nil, fmt.Errorf("promotion: source %s: %w", name, err)
+		return nil, err
+	}
+	// Behind the snapshot, so that its schema is among those seen.
+	if err := t.Reload(ctx); err != nil {
+		return nil, err
 	}
 	src := &source{table: t, schema: t.Schema(), snapshot: snap, pin: pin}
 	if snap != nil {
 		if src.plan, err = t.PlanWith(ctx, snap, planOptions(src.schema)); err != nil {
-			return nil, fmt.Errorf("promotion: source %s: snapshot %d: %w", name, snap.ID, err)
+			return src, fmt.Errorf("snapshot %d: %w", snap.ID, err)
 		}
 	}
 	return src, nil
+}
+
+// missingFile explains why a file of the pinned snapshot is not there; moved
+// says that the table has other snapshots by now.
+func missingFile(ctx context.Context, t *paimon.Table, pinned Fingerprint, cause error) (moved bool, explained error) {
+	now, snap, err := readFingerprint(ctx, t)
+	if err != nil {
+		return false, errors.Join(cause, err)
+	}
+	p := Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "Files of the source's snapshot are missing",
+		Found: cause.Error(), Required: "every file of " + pinned.String()}
+	if moved = now != pinned; moved {
+		p.Found += "; the newest is now " + newestText(snap)
+		p.Why = "the snapshot was expired, rolled back or dropped while it was read; nothing was read in place of the missing files"
+		p.Fix = `stop all writers, compaction and expiration jobs of the Paimon table and apply again, with on_source_change = "restart" where a promotion was begun`
+	} else {
+		p.Why = "the snapshot is still the newest, so no expiration has removed its files: the table is damaged, or something other than Paimon deletes from its folder"
+		p.Fix = "restore the files, or roll the Paimon table back to a snapshot that has all of its files, and apply again"
+	}
+	return moved, p
 }
 
 // commitBy describes who committed a snapshot, for messages.
 func commitBy(s *paimon.Snapshot) string {
 	return fmt.Sprintf("snapshot %d (%s by %q at %s)", s.ID, s.CommitKind, s.CommitUser,
 		time.UnixMilli(s.TimeMillis).UTC().Format(time.RFC3339))
+}
+
+// newestText is commitBy of a table's newest snapshot, of which there may be none.
+func newestText(s *paimon.Snapshot) string {
+	if s == nil {
+		return "no snapshot"
+	}
+	return commitBy(s)
 }
 
 // sameSchema compares the source's schema with what the operation began with
@@ -165,6 +219,8 @@ func movedOn(pinned, now Fingerprint, snap *paimon.Snapshot) error {
 	switch {
 	case pinned.FirstSchemaMilli != now.FirstSchemaMilli:
 		found += " of a table that was dropped and made anew"
+	case snap != nil && snap.ID < pinned.SnapshotID:
+		found = "the newest is " + commitBy(snap) + ": the table was rolled back"
 	case snap != nil && snap.ID == pinned.SnapshotID:
 		found += " (the same ID with another commit: the table was rolled back and written again)"
 	case snap != nil:
