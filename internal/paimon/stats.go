@@ -15,6 +15,10 @@ type ColumnStats struct {
 	// null, both are nil and Nulls is the row count.
 	Least, Greatest any
 	Nulls           int64
+	// Missing says that the writer collected none, so that nothing else is set.
+	// Such statistics are kept only where PlanOptions.Keep says so, and not for
+	// files older than the column.
+	Missing bool
 }
 
 // statsReader picks the wanted columns out of the statistics of files of one
@@ -53,8 +57,7 @@ func newStatsReader(columns []Field, schema *Schema) *statsReader {
 	return r
 }
 
-// read gives what is known of the columns: nothing where the writer collected
-// no statistics, and what keep does not want.
+// read gives what is known of the columns and keep wants.
 func (r *statsReader) read(e *rawEntry, keep func(ColumnStats) bool) (kept []ColumnStats, err error) {
 	for i := range r.columns {
 		c := &r.columns[i]
@@ -76,7 +79,10 @@ func (r *statsReader) read(e *rawEntry, keep func(ColumnStats) bool) (kept []Col
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", c.name, err)
 		}
-		if s.Column = c.name; ok && (keep == nil || keep(s)) {
+		if !ok {
+			s = ColumnStats{Missing: true}
+		}
+		if s.Column = c.name; keep == nil && ok || keep != nil && keep(s) {
 			kept = append(kept, s)
 		}
 	}

@@ -63,4 +63,23 @@ func TestFileStats(t *testing.T) {
 	if kept != 1 {
 		t.Errorf("statistics of %d files are kept, want those of the one with keys above 100", kept)
 	}
+
+	// Columns that a file is older than are not missing, those of a writer
+	// without statistics are.
+	missing := func(sample, column string) (n int) {
+		for _, p := range planWith(t, openSample(t, sample), PlanOptions{Stats: []string{column}, Keep: func(s ColumnStats) bool { return s.Missing }}).Partitions {
+			for _, b := range p.Buckets {
+				for _, f := range b.Files {
+					n += len(f.Stats)
+				}
+			}
+		}
+		return n
+	}
+	if n := missing("schema_evolution", "b"); n != 0 {
+		t.Errorf("statistics of a newer column are missing in %d files", n)
+	}
+	if n := missing("py_pk", "v"); n == 0 {
+		t.Error("pypaimon collects no statistics, and none are missing")
+	}
 }

@@ -158,7 +158,7 @@ func planOptions(s *paimon.Schema) paimon.PlanOptions {
 	}
 	return paimon.PlanOptions{Stats: subMillis(s), Keep: func(c paimon.ColumnStats) bool {
 		v, ok := c.Least.(paimon.TimestampValue)
-		return ok && v.Millis < 0
+		return ok && v.Millis < 0 || c.Missing
 	}}
 }
 
@@ -188,9 +188,11 @@ func (j *judge) timestamps(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// earliest describes a file whose values of a column may lie before 1970; ""
-// when none does.
+// earliest describes a file whose values of a column lie before 1970 or, if
+// none is known to, one that has no statistics of the column; "" when neither
+// is there.
 func (j *judge) earliest(column string) string {
+	untold := ""
 	for _, p := range j.out.Partitions {
 		if !p.Selected {
 			continue
@@ -198,14 +200,20 @@ func (j *judge) earliest(column string) string {
 		for _, b := range p.Files.Buckets {
 			for i := range b.Files {
 				for _, s := range b.Files[i].Stats {
-					if v, ok := s.Least.(paimon.TimestampValue); ok && s.Column == column && v.Millis < 0 {
+					if s.Column != column {
+						continue
+					}
+					if v, ok := s.Least.(paimon.TimestampValue); ok && v.Millis < 0 {
 						return fmt.Sprintf("file %s has values from %s on", b.Files[i].Name, timestampText(v))
+					}
+					if s.Missing && untold == "" {
+						untold = fmt.Sprintf("file %s has no statistics of it", b.Files[i].Name)
 					}
 				}
 			}
 		}
 	}
-	return ""
+	return untold
 }
 
 func timestampText(v paimon.TimestampValue) string {

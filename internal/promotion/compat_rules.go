@@ -66,7 +66,7 @@ var compatRules = []compatRule{
 	{ID: "type.key-column", Severity: SeverityError, Summary: "A key column has a type that Fluss does not allow in keys",
 		What: "`ARRAY`, `MAP` or `ROW` in the primary key or bucket key", Why: "Fluss cannot encode such a key"},
 	{ID: "type.before-1970", Severity: SeverityWarning, Summary: "A column may hold timestamps before 1970 with digits below the millisecond",
-		What: "a key table with a TIMESTAMP or TIMESTAMP_LTZ column of precision 4 to 9 whose file statistics reach before 1970",
+		What: "a key table with a TIMESTAMP or TIMESTAMP_LTZ column of precision 4 to 9 whose file statistics reach before 1970, or are missing",
 		Why:  "Fluss stores such a value and looks it up, but no client can read it from the changelog: union reads and the tiering of the whole cluster stop at it; the load ends at the first such row"},
 
 	{ID: "key.partition-columns", Severity: SeverityError, Summary: "The primary key does not hold all partition columns",

@@ -36,7 +36,7 @@ func plainInput(t testing.TB) JudgeInput {
 	}
 	snap := &paimon.Snapshot{Version: 3, ID: 7, SchemaID: 4}
 	return JudgeInput{Name: TableName{"db", "t"}, Schema: s, Snapshot: snap, Generation: generation10, PrepareAllowed: true,
-		Plan: &paimon.Plan{Snapshot: snap, Partitions: []*paimon.PartitionFiles{plainPartition("a")}}}
+		Plan: &paimon.Plan{Snapshot: snap, StatsOf: []string{"v"}, Partitions: []*paimon.PartitionFiles{plainPartition("a")}}}
 }
 
 func plainPartition(values ...any) *paimon.PartitionFiles {

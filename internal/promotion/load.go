@@ -327,7 +327,7 @@ func asFatal(err error) error {
 		return fatalError{Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The source holds a key twice",
 			Found: dup.Error(), Required: "each key once in a data file",
 			Why: "Paimon's readers show both rows until a compaction merges them, Fluss keeps one",
-			Fix: "compact the Paimon table fully (CALL sys.compact), then apply again"}}
+			Fix: "compact the Paimon table fully (CALL sys.compact), then apply again with on_source_change = \"restart\""}}
 	}
 	return err
 }
@@ -376,7 +376,7 @@ func (p *pipeline) add(ctx context.Context, e *encoders, pos int) error {
 			Found:    fmt.Sprintf("column %q of the row with %s: a timestamp before 1970 with digits below the millisecond", p.l.l.columns[col], e.describeKey(pos)),
 			Required: "timestamps from 1970 on, or without digits below the millisecond",
 			Why:      "changelog readers, union reads and tiering stop at such a record; one table can stop the tiering of the whole cluster",
-			Fix:      "correct these rows in Paimon, then apply again; nothing was registered"}}
+			Fix:      `correct these rows in Paimon (nothing was registered), stop its writers, and apply again with on_source_change = "restart": the correction is a new snapshot`}}
 	}
 	p.batch.Add(e.key, e.row, pos, pos)
 	if p.batch.Size() >= p.l.batch || p.batch.Rows() >= maxBatchRows {
@@ -397,7 +397,7 @@ func (p *pipeline) checkBucket(e *encoders, pos int) error {
 	return fatalError{Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "A source row is in another bucket than Fluss would look for it in",
 		Found: fmt.Sprintf("the row with %s lies in Paimon bucket %d", e.describeKey(pos), p.t.id.Bucket), Required: fmt.Sprintf("bucket %d", got),
 		Why: "its key could not be looked up through Fluss",
-		Fix: "rewrite the table with the default bucket function (INSERT OVERWRITE), then apply again"}}
+		Fix: "rewrite the table with the default bucket function (INSERT OVERWRITE), then apply again with on_source_change = \"restart\""}}
 }
 
 // send hands the batch to the writer, waiting while too many are unanswered.

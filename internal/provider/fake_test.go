@@ -33,8 +33,8 @@ type fakeScript struct {
 	Warnings     promotion.Problems // of Observe
 	Partitioned  bool
 	Unvalidated  []string // options that the judge does not know
-	ForgetSpec   bool // Observe does not know the arguments
-	Recreated    bool // the Paimon table is another one than the promoted
+	ForgetSpec   bool     // Observe does not know the arguments
+	Recreated    bool     // the Paimon table is another one than the promoted
 }
 
 // fakeTable is a promotion in the fake cluster.

@@ -140,8 +140,8 @@ func promotionArguments() map[string]schema.Attribute {
 			PlanModifiers: []planmodifier.String{settledString(unvalidatedAllow)},
 		},
 		"acknowledged_properties": schema.SetAttribute{
-			ElementType:         types.StringType,
-			Optional:            true,
+			ElementType: types.StringType,
+			Optional:    true,
 			MarkdownDescription: "Options of the Paimon table whose risk you have taken: unknown ones, accepted then under " +
 				"`unvalidated_properties = \"deny\"` and left out of the plan's warning, and known ones that the compatibility guide " +
 				"says can be acknowledged.",

@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -42,8 +43,14 @@ func main() {
 	default:
 		err = errors.New("usage: demo up | down")
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "demo:", err)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		// What follows an interrupt are the complaints of what it has ended.
+		fmt.Fprintln(os.Stderr, "demo: interrupted; make demo goes on from where it stopped, make demo-down stops what is running and removes it")
+		os.Exit(130)
+	default:
+		fmt.Fprintln(os.Stderr, "demo: "+strings.TrimPrefix(err.Error(), "stack: "))
 		os.Exit(1)
 	}
 }
@@ -65,12 +72,16 @@ func locate() (demo, error) {
 func (d demo) stackDir() string  { return filepath.Join(d.dir, "stack") }
 func (d demo) warehouse() string { return filepath.Join(d.dir, "warehouse") }
 func (d demo) work() string      { return filepath.Join(d.dir, "terraform") }
+func (d demo) samples() string   { return filepath.Join(d.root, "testdata", "demo") }
 
 func say(format string, args ...any) { fmt.Printf("\n== "+format+"\n", args...) }
 
 func up(ctx context.Context) error {
 	d, err := locate()
 	if err != nil {
+		return err
+	}
+	if err := needed(ctx); err != nil {
 		return err
 	}
 	if err := d.sample(); err != nil {
@@ -92,15 +103,19 @@ Warehouse:  %s
 Terraform:  %s
 
 To look around:
-  %s -warehouse %s -table %s.%s          the Paimon table's rows
+  # the Paimon table's rows
+  %s -warehouse %s -table %s.%s
+  # what was said of the table before it was promoted: the report on the sample itself
   %s -warehouse %s -table %s.%s -report -generation 0.9
-  %s status -dir %s                      the servers;  logs: %s/logs
-  cd %s && TF_CLI_CONFIG_FILE=%s FLUSS_BOOTSTRAP_SERVERS=%s terraform plan
+  # the servers; their logs are in %s/logs
+  %s status -dir %s
+  # Terraform: plan, destroy, and apply again
+  cd %s && export TF_CLI_CONFIG_FILE=%s FLUSS_BOOTSTRAP_SERVERS=%s && terraform plan
 To stop it and remove its folder:
   make demo-down
 `, s.Bootstrap, d.warehouse(), d.work(),
-		d.bin("paimoncat"), d.warehouse(), database, table, d.bin("paimoncat"), d.warehouse(), database, table,
-		d.bin("stack"), d.stackDir(), d.stackDir(), d.work(), d.cliConfig(), s.Bootstrap)
+		d.bin("paimoncat"), d.warehouse(), database, table, d.bin("paimoncat"), d.samples(), database, table,
+		d.stackDir(), d.bin("stack"), d.stackDir(), d.work(), d.cliConfig(), s.Bootstrap)
 	return nil
 }
 
@@ -141,7 +156,7 @@ func (d demo) sample() error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
-	return os.CopyFS(to, os.DirFS(filepath.Join(d.root, "testdata", "demo", database+".db", table)))
+	return os.CopyFS(to, os.DirFS(filepath.Join(d.samples(), database+".db", table)))
 }
 
 // start starts the servers, or finds them running.
@@ -204,6 +219,9 @@ func (d demo) terraform(ctx context.Context, s *stack.Stack) error {
 		cmd.Dir, cmd.Stdout, cmd.Stderr = d.work(), os.Stdout, os.Stderr
 		cmd.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+d.cliConfig(), "FLUSS_BOOTSTRAP_SERVERS="+s.Bootstrap,
 			"TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1")
+		// One interrupt, from here: in the terminal's process group Terraform would
+		// get Ctrl-C twice, and kills its provider at the second.
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("terraform %s: %w", args[0], err)
