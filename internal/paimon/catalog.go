@@ -97,6 +97,9 @@ func (c *Catalog) databaseDir(ctx context.Context, db string) (string, error) {
 	st, err := c.fs.Stat(ctx, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || err == nil && !st.IsDir:
+		if w, err := c.fs.Stat(ctx, c.warehouse); errors.Is(err, fs.ErrNotExist) || err == nil && !w.IsDir {
+			return "", fmt.Errorf("paimon: the warehouse %s is not a folder that exists; required is the folder that holds %s: %w", c.warehouse, db+databaseSuffix, ErrDatabaseNotExist)
+		}
 		return "", fmt.Errorf("paimon: database %q in warehouse %s: %w", db, c.warehouse, ErrDatabaseNotExist)
 	case err != nil:
 		return "", fmt.Errorf("paimon: database %q: %w", db, err)

@@ -29,13 +29,14 @@ type options struct {
 	warehouse string
 	database  string
 	table     string
-	snapshot  int64 // 0: the newest
+	snapshot  int64           // 0: the newest
+	given     map[string]bool // flags that the command line has
 }
 
 // mode is another thing to do than printing rows; wanted tells whether the
-// flags ask for it.
+// flags ask for it, or what contradicts among them.
 type mode struct {
-	wanted func() bool
+	wanted func(opt options) (bool, error)
 	run    func(ctx context.Context, opt options, out io.Writer) error
 }
 
@@ -45,6 +46,8 @@ var modes []func(flags *flag.FlagSet) mode
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	// A second Ctrl-C ends it at once, also where a pipe takes no more output.
+	context.AfterFunc(ctx, stop)
 	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
 	switch {
@@ -58,7 +61,8 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("paimoncat", flag.ContinueOnError)
-	var opt options
+	flags.SetOutput(io.Discard) // main prints what is wrong, once
+	opt := options{given: map[string]bool{}}
 	var name string
 	flags.StringVar(&opt.warehouse, "warehouse", "", "the warehouse's folder or file: URI")
 	flags.StringVar(&name, "table", "", "the table, as database.table")
@@ -67,9 +71,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	for _, register := range modes {
 		active = append(active, register(flags))
 	}
-	if err := flags.Parse(args); err != nil {
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(os.Stderr)
+		flags.Usage()
 		return err
+	case err != nil:
+		return fmt.Errorf("%w; paimoncat -h lists the flags", err)
 	}
+	flags.Visit(func(f *flag.Flag) { opt.given[f.Name] = true })
 	var ok bool
 	opt.database, opt.table, ok = strings.Cut(name, ".")
 	switch {
@@ -79,13 +89,17 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("-warehouse is missing")
 	case !ok || opt.database == "" || opt.table == "":
 		return fmt.Errorf("-table is %q; required is database.table", name)
-	case opt.snapshot < 0:
-		return fmt.Errorf("-snapshot is %d; snapshots count from 1", opt.snapshot)
+	case opt.snapshot < 1 && opt.given["snapshot"]:
+		return fmt.Errorf("-snapshot is %d; snapshots count from 1; leave the flag out for the newest", opt.snapshot)
 	}
 	buffered := bufio.NewWriterSize(out, 1<<16)
 	do := printRows
 	for _, m := range active {
-		if m.wanted() {
+		wanted, err := m.wanted(opt)
+		if err != nil {
+			return err
+		}
+		if wanted {
 			do = m.run
 		}
 	}
