@@ -169,9 +169,14 @@ func textList(to *[][]byte) func(*avro.Field) (step, error) {
 	return func(f *avro.Field) (step, error) { return arrayField(f, to, texts) }
 }
 
-// record makes the step of a field that is a record.
+// record makes the step of a field that is a record. Writers before 0.6 made
+// such fields nullable; one that is null lacks what is required.
 func record(f *avro.Field, required []string, fields map[string]func(*avro.Field) (step, error)) (step, error) {
-	s := f.Type()
+	s, null := f.Type(), int64(absent)
+	if u, ok := s.(*avro.UnionSchema); ok && u.Nullable() {
+		at, other := u.Indices()
+		s, null = u.Types()[other], int64(at)
+	}
 	if ref, ok := s.(*avro.RefSchema); ok {
 		s = ref.Schema()
 	}
@@ -179,7 +184,20 @@ func record(f *avro.Field, required []string, fields map[string]func(*avro.Field
 	if !ok {
 		return nil, fmt.Errorf("its field %s is of type %s; required is a record", f.Name(), clip(s.String()))
 	}
-	return compileRecord(rec, required, fields)
+	read, err := compileRecord(rec, required, fields)
+	if err != nil || null == absent {
+		return read, err
+	}
+	return func(c *cursor) {
+		switch i := c.long(); i {
+		case 1 - null:
+			read(c)
+		case null:
+			c.fail(fmt.Errorf("its %s is null", f.Name()))
+		default:
+			c.fail(fmt.Errorf("it has choice %d of a union of 2", i))
+		}
+	}, nil
 }
 
 // compileRecord makes the step of a record: fields by name, others skipped.

@@ -40,6 +40,7 @@ type Container struct {
 	in    io.ReaderAt
 	size  int64
 	start int64 // of the first block
+	null  int64 // place of null in the union that each record is; -1: it is none
 	codec string
 	sync  [syncSize]byte
 }
@@ -107,6 +108,11 @@ func OpenContainer(f io.ReaderAt, size int64) (*Container, error) {
 	if err != nil {
 		return nil, corruptf("schema: %w", err)
 	}
+	c.null = -1
+	if u, ok := s.(*lib.UnionSchema); ok && u.Nullable() { // as Paimon wrote it before 0.6
+		at, other := u.Indices()
+		s, c.null = u.Types()[other], int64(at)
+	}
 	rec, ok := s.(*lib.RecordSchema)
 	if !ok {
 		return nil, unsupportedf("its schema is not a record")
@@ -123,6 +129,7 @@ type Blocks struct {
 	c        *Container
 	w        window
 	unpacker unpacker
+	records  []byte // of a block whose records are nullable, without their branches
 }
 
 // Blocks starts a walk. Several walks of one container are independent.
@@ -165,7 +172,38 @@ func (b *Blocks) Next() (count int64, block []byte, err error) {
 	if count > int64(len(block)) {
 		return 0, nil, corruptf("a block says it has %d records in %d bytes", count, len(block))
 	}
-	return count, block, nil
+	if b.c.null >= 0 {
+		block, err = b.plain(count, block)
+	}
+	return count, block, err
+}
+
+// plain takes the branch of the union with null from the front of each record.
+func (b *Blocks) plain(count int64, block []byte) ([]byte, error) {
+	skip := skippers{}.of(b.c.Schema)
+	cur := cursor{b: block}
+	b.records = b.records[:0]
+	for i := range count {
+		switch at := cur.long(); {
+		case cur.err != nil:
+		case at == b.c.null:
+			return nil, corruptf("record %d of the block is null", i)
+		case at != 1-b.c.null:
+			return nil, noBranch(at, 2)
+		}
+		from := cur.pos
+		if skip != nil && cur.err == nil {
+			skip(&cur)
+		}
+		if cur.err != nil {
+			return nil, fmt.Errorf("record %d of the block: %w", i, cur.err)
+		}
+		b.records = append(b.records, block[from:cur.pos]...)
+	}
+	if cur.pos != len(block) {
+		return nil, errLeft
+	}
+	return b.records, nil
 }
 
 // Close lets go of the buffers; the last block is no longer valid.
