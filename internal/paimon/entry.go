@@ -169,7 +169,7 @@ func textList(to *[][]byte) func(*avro.Field) (step, error) {
 	return func(f *avro.Field) (step, error) { return arrayField(f, to, texts) }
 }
 
-// record makes the step of a field that is a record. Writers before 0.6 made
+// record makes the step of a field that is a record. Writers before 0.9 made
 // such fields nullable; one that is null lacks what is required.
 func record(f *avro.Field, required []string, fields map[string]func(*avro.Field) (step, error)) (step, error) {
 	s, null := f.Type(), int64(absent)

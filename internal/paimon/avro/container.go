@@ -109,7 +109,7 @@ func OpenContainer(f io.ReaderAt, size int64) (*Container, error) {
 		return nil, corruptf("schema: %w", err)
 	}
 	c.null = -1
-	if u, ok := s.(*lib.UnionSchema); ok && u.Nullable() { // as Paimon wrote it before 0.6
+	if u, ok := s.(*lib.UnionSchema); ok && u.Nullable() { // as Paimon wrote it before 0.9
 		at, other := u.Indices()
 		s, c.null = u.Types()[other], int64(at)
 	}
