@@ -107,7 +107,7 @@ func (s *service) clean(text string) string {
 }
 
 // answer is an HTTP answer other than success.
-type answer struct { //nolint:errname // see Failure
+type answer struct {
 	status int
 	texts  []string
 }

@@ -19,6 +19,7 @@ type Config struct {
 	// Heartbeat is the interval of journal heartbeats; 0 means 15 s. An owner
 	// without a new event for three intervals is silent.
 	Heartbeat time.Duration
+	Flink     *Flink // nil: only the native engine
 	// MaxConcurrentLoads is how many native loads may run at a time in this
 	// process; 0 means 1. The others wait inside their own deadline.
 	MaxConcurrentLoads int
@@ -59,10 +60,11 @@ type Spec struct {
 	DenyUnvalidated bool // unvalidated_properties = "deny"
 	Acknowledged    []string
 
-	Engine         string // "native"
-	Parallelism    int    // buckets loaded at once; 0 means the default
-	BatchBytes     int    // bytes of one batch; 0 means the default
-	MaxInFlight    int    // unanswered batches per bucket; 0 means the default
+	Engine         string // "native" or "flink"; "" means native
+	Flink          *FlinkLoad
+	Parallelism    int // buckets loaded at once; 0 means the default
+	BatchBytes     int // bytes of one batch; 0 means the default
+	MaxInFlight    int // unanswered batches per bucket; 0 means the default
 	Verification   Verification
 	Takeover       string // "fence" or "resume"
 	OnSourceChange string // "fail" or "restart"

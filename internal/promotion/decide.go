@@ -38,11 +38,18 @@ func (r *run) decide(ctx context.Context) (decision, error) {
 	if moved != nil && !enabled && r.spec.OnSourceChange != "restart" {
 		return decision{}, moved
 	}
-	end, err := r.ownerEnd(ctx)
+	end, err := r.awaitOwner(ctx)
 	if err != nil {
 		return decision{}, err
 	}
 	h := r.hist // ownerEnd may have read on
+	var byJob *decision
+	if end != ownerAlive && h.enabled == nil && !enabled && !h.dropPending() {
+		if byJob, err = r.decideJob(ctx, moved); err != nil {
+			return decision{}, err
+		}
+	}
+	restart := moved != nil
 	switch {
 	case h.enabled != nil:
 		return decision{}, r.ownedBy("has just been completed", nil)
@@ -54,9 +61,11 @@ func (r *run) decide(ctx context.Context) (decision, error) {
 		return decision{}, r.notTerminal("starting over while another process was dropping the table")
 	case enabled:
 		return decision{actionResume, "enabled, the journal is not complete"}, nil
+	case byJob != nil:
+		return *byJob, nil
 	// Dropping is a fence by itself: "dropping" in the journal stops an owner
 	// that comes back, and its late batches meet a table ID that is gone.
-	case moved != nil:
+	case restart:
 		return decision{actionRestart, "the source moved on"}, nil
 	case h.over():
 		return decision{actionRestart, "the earlier operation " + string(h.ended) + ": " + h.endReason}, nil

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/flink"
 )
 
 // EventKind is what a journal event says. The names are part of the journal's
@@ -16,6 +18,8 @@ const (
 	EventPrepared        EventKind = "prepared"
 	EventLoading         EventKind = "loading"
 	EventBucketsLoaded   EventKind = "buckets-loaded"
+	EventJobSubmitted    EventKind = "job-submitted"
+	EventJobEnded        EventKind = "job-ended"
 	EventHeartbeat       EventKind = "heartbeat"
 	EventCancelRequested EventKind = "cancel-requested"
 	EventTakenOver       EventKind = "taken-over"
@@ -78,10 +82,17 @@ type Detail struct {
 	// TotalRows is the upper bound of the rows to load, on heartbeats.
 	TotalRows int64 `json:"total_rows,omitempty"`
 
+	// loading, job-submitted, job-ended: the job of another system that loads the
+	// table. A loading event names it before it is submitted.
+	JobID string `json:"job_id,omitempty"`
+	// job-ended
+	JobState  string `json:"job_state,omitempty"` // as Flink names it, or NOT-SUBMITTED
+	Restarted bool   `json:"restarted,omitempty"` // some rows may have been written twice
+
 	// interrupted
 	Drained bool `json:"drained,omitempty"`
 
-	// failed, cancelled, interrupted, cancel-requested, taken-over
+	// failed, cancelled, interrupted, cancel-requested, taken-over, job-ended
 	Reason string `json:"reason,omitempty"`
 	// taken-over
 	Fenced bool `json:"fenced,omitempty"`
@@ -153,6 +164,11 @@ type history struct {
 	rows       int64
 	bytes      int64
 
+	jobID        string      // of the job that loads, or loaded, the table; "" when the loading process does
+	jobSubmitted bool        // Flink is known to have accepted it
+	jobEnded     flink.State // "" while its end is not journaled
+	jobRestarted bool
+
 	ended      EventKind // interrupted, failed, cancelled, dropping or dropped when that is the owner's last word
 	endReason  string
 	drained    bool
@@ -197,6 +213,11 @@ func (h *history) add(e Event) {
 		h.prepared = &e
 	case EventLoading:
 		h.loading = true
+		h.jobID, h.jobSubmitted, h.jobEnded, h.jobRestarted = e.Detail.JobID, false, "", false
+	case EventJobSubmitted:
+		h.loading, h.jobID, h.jobSubmitted = true, e.Detail.JobID, true
+	case EventJobEnded:
+		h.jobEnded, h.jobRestarted = flink.State(e.Detail.JobState), e.Detail.Restarted
 	case EventBucketsLoaded:
 		h.loading = true
 		for _, b := range e.Detail.Buckets {
@@ -228,6 +249,7 @@ func (h *history) add(e Event) {
 func (h *history) dropLoaded() {
 	h.prepared, h.loading, h.loaded, h.registered, h.verified = nil, false, nil, nil, nil
 	h.rows, h.bytes = 0, 0
+	h.jobID, h.jobSubmitted, h.jobEnded, h.jobRestarted = "", false, "", false
 	h.buckets = map[string]LoadedBucket{}
 }
 

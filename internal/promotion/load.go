@@ -46,32 +46,19 @@ func (r *run) load(ctx context.Context) error {
 	if err := r.src.table.CanRead(r.src.plan); err != nil {
 		return err
 	}
-	if err := r.takeSlot(ctx); err != nil {
-		return err
-	}
-	defer func() { <-r.s.slots }()
-	if err := r.notEnabledYet(ctx); err != nil {
-		return err
-	}
-	fresh := !r.hist.loadTouched()
-	l, err := r.newLoader(ctx)
+	e, err := r.newEngine()
 	if err != nil {
 		return err
 	}
-	if err := r.journaled(ctx, EventLoading, Detail{Stage: StageLoading, TotalRows: l.total()}); err != nil {
+	defer e.end()
+	if err := e.begin(ctx); err != nil {
 		return err
 	}
-	r.op.setStage(StageLoading)
-	if err := l.startsEmpty(fresh); err != nil {
-		return err
-	}
-	faultpoint.Reach(ctx, faultpoint.LoadBegin)
-	err = l.run(ctx)
-	faultpoint.Reach(ctx, faultpoint.LoadEnd)
+	rows, bytes, err := e.outcome(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.journaled(ctx, EventLoaded, Detail{Stage: StageLoaded, Rows: l.rows.Load(), Bytes: l.bytes.Load()}); err != nil {
+	if err := r.journaled(ctx, EventLoaded, Detail{Stage: StageLoaded, Rows: rows, Bytes: bytes}); err != nil {
 		return err
 	}
 	r.op.setStage(StageLoaded)
@@ -364,7 +351,8 @@ func (p *pipeline) next(ctx context.Context) error {
 	}
 }
 
-func (p *pipeline) add(ctx context.Context, e *encoders, pos int) error {
+// acceptable refuses a row that must not be loaded.
+func (p *pipeline) acceptable(e *encoders, pos int) error {
 	if p.seen < bucketCheckFirst || p.seen%bucketCheckEvery == 0 {
 		if err := p.checkBucket(e, pos); err != nil {
 			return err
@@ -377,6 +365,13 @@ func (p *pipeline) add(ctx context.Context, e *encoders, pos int) error {
 			Required: "timestamps from 1970 on, or without digits below the millisecond",
 			Why:      "changelog readers, union reads and tiering stop at such a record; one table can stop the tiering of the whole cluster",
 			Fix:      `correct these rows in Paimon (nothing was registered), stop its writers, and apply again with on_source_change = "restart": the correction is a new snapshot`}}
+	}
+	return nil
+}
+
+func (p *pipeline) add(ctx context.Context, e *encoders, pos int) error {
+	if err := p.acceptable(e, pos); err != nil {
+		return err
 	}
 	p.batch.Add(e.key, e.row, pos, pos)
 	if p.batch.Size() >= p.l.batch || p.batch.Rows() >= maxBatchRows {

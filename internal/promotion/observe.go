@@ -45,6 +45,7 @@ func resultOf(clusterID string, h *history, info *fluss.TableInfo) Result {
 	if h.registered != nil {
 		res.RegisteredSnapshotID = h.registered.Detail.SnapshotID
 	}
+	res.LoadJobID = h.jobID
 	for _, b := range h.buckets {
 		res.RowsLoaded += b.Rows
 		res.BytesLoaded += b.Bytes

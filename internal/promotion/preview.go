@@ -31,6 +31,7 @@ func (s *Service) Preview(ctx context.Context, spec Spec) (*Report, error) {
 		rep.add(err)
 	}
 	r.previewExisting(ctx, rep)
+	r.previewFlink(ctx, rep)
 	rep.Compatible = len(rep.Errors()) == 0
 	return rep, nil
 }

@@ -269,6 +269,9 @@ func (rm *removal) allowed(ctx context.Context, opt RemoveOptions, wait bool) er
 	if (!rm.enabled || h.ended == EventDropping) && !ownerProvenEnded(h) {
 		return notTerminal(h, "removing the table")
 	}
+	if err := rm.d.s.jobProvenEnded(ctx, h, "removing the table"); err != nil {
+		return err
+	}
 	if !rm.enabled {
 		return nil
 	}

@@ -232,7 +232,7 @@ func (r *run) startNew(ctx context.Context) error {
 	}
 	r.info = nil
 	r.op = hold(ctx, r.j, id, r.spec.Name, 0, r.s.cfg.Heartbeat)
-	d := Detail{Fingerprint: &r.src.pin, Selection: sortedSelection(r.spec.Partitions), Engine: "native", Generation: r.c.generation,
+	d := Detail{Fingerprint: &r.src.pin, Selection: sortedSelection(r.spec.Partitions), Engine: r.spec.engine(), Generation: r.c.generation,
 		SchemaID: ptr(r.src.schema.ID), Planned: r.jdg.Changes, Unvalidated: r.jdg.Unvalidated,
 		PrepareSource: r.spec.PrepareSource, TableProperties: r.spec.TableProperties, LakeLayout: r.spec.LakeLayout}
 	started, err := r.op.appendEvent(ctx, EventStarted, d)

@@ -32,6 +32,9 @@ func (r *run) verify(ctx context.Context) error {
 	if mode == "" {
 		mode = VerifySample
 	}
+	if r.writtenTwice() {
+		mode = VerifyFull
+	}
 	faultpoint.Reach(ctx, faultpoint.VerifyBegin)
 	d := Detail{Verification: mode}
 	if mode != VerifyNone && r.info.HasPrimaryKey() && r.src.plan != nil {

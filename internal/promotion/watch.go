@@ -150,8 +150,9 @@ func (s *Service) Cancel(ctx context.Context, name TableName, reason string, wat
 			Required: "a promotion that is under way", Fix: "to undo it, destroy the resource"}
 	}
 	if st.Liveness == LivenessEnded {
-		out.Terminal = true
-		return out, nil
+		out.Requested, err = s.stopJob(ctx, j, name, fold(st.Result.OperationID, st.Events))
+		out.Terminal = err == nil
+		return out, err
 	}
 	if !st.CancelRequested {
 		if err := requestCancel(ctx, j, st, name, reason); err != nil {
@@ -185,8 +186,10 @@ func (s *Service) Cancel(ctx context.Context, name TableName, reason string, wat
 			return out, Problem{Severity: SeverityError, Summary: "The promotion was completed before it could be stopped", Found: "operation " + id,
 				Fix: "to undo it, destroy the resource"}
 		case ownerProvenEnded(h):
-			st.Liveness, out.Terminal = LivenessEnded, true
-			return out, nil
+			st.Liveness = LivenessEnded
+			_, err := s.stopJob(ctx, j, name, h)
+			out.Terminal = err == nil
+			return out, err
 		case bootTime() > quietUntil:
 			st.Liveness = LivenessSilent
 			return out, notTerminal(h, "a cancellation that is over")

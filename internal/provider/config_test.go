@@ -103,6 +103,16 @@ func TestProviderConfig(t *testing.T) {
 					cfg.Journal.String() == "ops.journal" && cfg.MaxConcurrentLoads == 3
 			},
 		},
+		{
+			name: "flink", env: settings{envBootstrapServers: "a:1"},
+			model: func(m *providerModel) {
+				m.Flink = object(map[string]attr.Value{"sql_gateway_url": types.StringValue("http://g:1"), "rest_url": types.StringValue("http://r:2"),
+					"history_server_url": types.StringNull()})
+			},
+			check: func(cfg promotion.Config) bool {
+				return *cfg.Flink == promotion.Flink{GatewayURL: "http://g:1", RestURL: "http://r:2"}
+			},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := emptyProvider()
@@ -173,6 +183,10 @@ func TestSecrets(t *testing.T) {
 		if got := s.clean(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+	s = collectSecrets(promotion.Config{Flink: &promotion.Flink{GatewayURL: "http://me:p%40ss@g:1"}})
+	if got := s.clean("http://me:p%40ss@g:1 said p@ss"); got != "http://me:***@g:1 said ***" {
+		t.Errorf("password of a URL: %q", got)
 	}
 	if got := collectSecrets(promotion.Config{}); len(got) != 0 {
 		t.Errorf("secrets of nothing: %q", got)

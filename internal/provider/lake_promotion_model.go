@@ -79,6 +79,7 @@ func (m *promotionModel) spec() promotion.Spec {
 		DenyUnvalidated: m.UnvalidatedProperties.ValueString() == unvalidatedDeny,
 		Acknowledged:    stringList(m.AcknowledgedProperties),
 		Engine:          stringOr(member(m.Load, "engine"), engineNative),
+		Flink:           flinkLoad(member(m.Load, "flink")),
 		Parallelism:     int(intOr(member(m.Load, "parallelism"), 0)),
 		BatchBytes:      int(intOr(member(m.Load, "batch_bytes"), 0)),
 		MaxInFlight:     int(intOr(member(m.Load, "max_in_flight"), 0)),

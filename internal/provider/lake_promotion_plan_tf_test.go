@@ -155,7 +155,12 @@ func TestTFValidateNeedsNoCluster(t *testing.T) {
 	for _, c := range []struct{ config, text string }{
 		{providerBlock + ordersBlock, ""},
 		{"provider \"fluss\" {}\n" + ordersBlock, ""},
-		{providerBlock + orders(`load = { engine = "flink" }`), `Unavailable load engine`},
+		{providerBlock + orders(`load = { engine = "flink", parallelism = 4, flink = { settings = { "pipeline.object-reuse" = "true" } } }`), ""},
+		{providerBlock + orders(`load = { engine = "spark" }`), `Unavailable load engine`},
+		{providerBlock + orders(`load = { flink = { fluss_catalog = "f" } }`), `Argument of another load engine`},
+		{providerBlock + orders(`load = { engine = "flink", batch_bytes = 65536 }`), `Argument of another load engine`},
+		{providerBlock + orders(`load = { engine = "flink", flink = { settings = { "pipeline.name" = "x" } } }`), `Setting of Flink that can't be passed on`},
+		{"provider \"fluss\" {\n flink = { sql_gateway_url = \"flink:8083\" }\n}\n" + ordersBlock, "Invalid URL"},
 		{providerBlock + orders(`partitions = []`), "at least 1 elements"},
 		{providerBlock + orders(`partitions = [{}]`), "at least 1 elements"},
 		{providerBlock + orders(`partitions = [{ dt = null }]`), "Null value"},

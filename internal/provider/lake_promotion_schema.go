@@ -31,6 +31,7 @@ const (
 
 const (
 	engineNative     = "native"
+	engineFlink      = "flink"
 	unvalidatedAllow = "allow"
 	unvalidatedDeny  = "deny"
 	takeoverFence    = "fence"
@@ -217,29 +218,32 @@ func loadAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
 		MarkdownDescription: "How the rows of primary-key tables are loaded. Never changes what is loaded.",
+		Validators:          []validator.Object{loadValidator{}},
 		Attributes: map[string]schema.Attribute{
 			"engine": schema.StringAttribute{
-				Optional:            true,
-				Computed:            true,
-				Default:             stringdefault.StaticString(engineNative),
-				MarkdownDescription: "`native` (default, and the one of this release): in the provider's own process.",
-				Validators:          []validator.String{availableValidator{what: "load engine", available: []string{engineNative}}},
+				Optional: true,
+				Computed: true,
+				Default:  stringdefault.StaticString(engineNative),
+				MarkdownDescription: "`native` (default): in the provider's own process. `flink`: by a job of the Flink cluster in the provider's " +
+					"`flink` block, which goes on when the provider is stopped; the next apply attaches to it.",
+				Validators: []validator.String{availableValidator{what: "load engine", available: []string{engineNative, engineFlink}}},
 			},
 			"parallelism": schema.NumberAttribute{
 				Optional:            true,
-				MarkdownDescription: "Buckets loaded at a time. Default: chosen by the provider.",
+				MarkdownDescription: "Buckets loaded at a time; with engine `flink`, the parallelism of the job. Default: chosen by the provider, or by Flink.",
 				Validators:          []validator.Number{wholeNumber{min: 1, max: 1024}},
 			},
 			"batch_bytes": schema.NumberAttribute{
 				Optional:            true,
-				MarkdownDescription: "Size of one batch in bytes. Default: chosen by the provider.",
+				MarkdownDescription: "Size of one batch in bytes, for engine `native`. Default: chosen by the provider.",
 				Validators:          []validator.Number{wholeNumber{min: 1 << 10, max: 64 << 20}},
 			},
 			"max_in_flight": schema.NumberAttribute{
 				Optional:            true,
-				MarkdownDescription: "Batches of one bucket that may be unanswered at a time. Default: chosen by the provider.",
+				MarkdownDescription: "Batches of one bucket that may be unanswered at a time, for engine `native`. Default: chosen by the provider.",
 				Validators:          []validator.Number{wholeNumber{min: 1, max: 5}},
 			},
+			"flink": flinkLoadAttribute(),
 		},
 	}
 }

@@ -76,6 +76,16 @@ func TestSpec(t *testing.T) {
 	}
 }
 
+func TestFlinkSpec(t *testing.T) {
+	m := planned()
+	m.Load = object(map[string]attr.Value{"engine": types.StringValue("flink"), "flink": object(map[string]attr.Value{
+		"settings": mapValue(map[string]string{"pipeline.a": "b"}), "paimon_catalog": types.StringNull(), "fluss_catalog": types.StringValue("f")})})
+	spec := m.spec()
+	if spec.Engine != "flink" || spec.Flink == nil || spec.Flink.FlussCatalog != "f" || spec.Flink.LakeCatalog != "" || spec.Flink.Settings["pipeline.a"] != "b" {
+		t.Errorf("spec %+v, flink %+v", spec, spec.Flink)
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	loading := promotion.Result{Touched: true, ClusterID: "c", OperationID: "op", Stage: promotion.StageLoading, TableID: 3}
 	failed, enabled, unknown := loading, loading, promotion.Result{Touched: true}

@@ -110,6 +110,29 @@ func (p *flussProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp
 					},
 				},
 			},
+			"flink": schema.SingleNestedAttribute{
+				Optional: true,
+				MarkdownDescription: "The Flink cluster that loads tables with `load = { engine = \"flink\" }`. Its SQL Gateway, job manager and " +
+					"task managers need the Flink connectors of Fluss and Paimon, and must reach the Fluss cluster and the warehouse under the addresses given here.",
+				Attributes: map[string]schema.Attribute{
+					"sql_gateway_url": schema.StringAttribute{
+						Required:            true,
+						MarkdownDescription: "URL of a SQL Gateway, such as `http://flink:8083`. Flink 1.18 or later; 1.20 is tested.",
+						Validators:          []validator.String{urlValidator{}},
+					},
+					"rest_url": schema.StringAttribute{
+						Optional: true,
+						MarkdownDescription: "URL of the job manager's REST service, such as `http://flink:8081`. Default: where the SQL Gateway's own " +
+							"configuration says (`rest.address`, `rest.port`).",
+						Validators: []validator.String{urlValidator{}},
+					},
+					"history_server_url": schema.StringAttribute{
+						Optional:            true,
+						MarkdownDescription: "URL of Flink's history server, which is asked about jobs that the job manager has forgotten. Default: none.",
+						Validators:          []validator.String{urlValidator{}},
+					},
+				},
+			},
 			"journal": schema.SingleNestedAttribute{
 				Optional: true,
 				MarkdownDescription: "The Fluss table in which promotions keep their journal. It is created on first use; all who " +

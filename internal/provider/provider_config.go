@@ -30,6 +30,7 @@ var providerAttributes = attributeKinds{
 	"bootstrap_servers":    plainAttribute,
 	"sasl":                 objectAttribute,
 	"lake":                 objectAttribute,
+	"flink":                objectAttribute,
 	"journal":              objectAttribute,
 	"max_concurrent_loads": plainAttribute,
 }
@@ -38,6 +39,7 @@ type providerModel struct {
 	BootstrapServers   types.List   `tfsdk:"bootstrap_servers"`
 	SASL               types.Object `tfsdk:"sasl"`
 	Lake               types.Object `tfsdk:"lake"`
+	Flink              types.Object `tfsdk:"flink"`
 	Journal            types.Object `tfsdk:"journal"`
 	MaxConcurrentLoads types.Number `tfsdk:"max_concurrent_loads"`
 }
@@ -48,6 +50,7 @@ func (m providerModel) unknown() string {
 		namedValue{"bootstrap_servers", m.BootstrapServers},
 		namedValue{"sasl", m.SASL},
 		namedValue{"lake", m.Lake},
+		namedValue{"flink", m.Flink},
 		namedValue{"journal", m.Journal},
 		namedValue{"max_concurrent_loads", m.MaxConcurrentLoads},
 	)
@@ -81,6 +84,13 @@ func (m providerModel) config(env settings) (promotion.Config, diag.Diagnostics)
 			Warehouse: stringOr(member(m.Lake, "warehouse"), ""),
 			Metastore: stringOr(member(m.Lake, "metastore"), "filesystem"),
 			Options:   stringMap(member(m.Lake, "options")),
+		}
+	}
+	if !m.Flink.IsNull() {
+		cfg.Flink = &promotion.Flink{
+			GatewayURL: stringOr(member(m.Flink, "sql_gateway_url"), ""),
+			RestURL:    stringOr(member(m.Flink, "rest_url"), ""),
+			HistoryURL: stringOr(member(m.Flink, "history_server_url"), ""),
 		}
 	}
 	return cfg, diags

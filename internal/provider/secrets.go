@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -37,6 +38,17 @@ func collectSecrets(cfg promotion.Config) secrets {
 		for name, value := range cfg.Lake.Options {
 			if value != "" && (secretName.MatchString(name) || len(value) >= minSecret && !isPlainWord(value)) {
 				s = append(s, value)
+			}
+		}
+	}
+	if cfg.Flink != nil {
+		for _, address := range []string{cfg.Flink.GatewayURL, cfg.Flink.RestURL, cfg.Flink.HistoryURL} {
+			u, err := url.Parse(address)
+			if err != nil {
+				continue
+			}
+			if pw, ok := u.User.Password(); ok && pw != "" {
+				s = append(s, pw, url.PathEscape(pw), url.QueryEscape(pw))
 			}
 		}
 	}
