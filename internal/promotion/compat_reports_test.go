@@ -75,7 +75,7 @@ func TestFoldersThatAreNoTables(t *testing.T) {
 	}
 	c := &connection{catalog: paimon.OpenCatalog(fs, root), warehouse: warehouse}
 	for name, found := range map[TableName]string{
-		{"db", "files"}: "there is no schema file in", {"db", "empty"}: "there is no schema file in", {"db", "none"}: "there is no schema file in",
+		{"db", "empty"}: "there is no schema file in", {"db", "none"}: "there is no schema file in",
 		{"plain", "t"}: `database "plain"`,
 	} {
 		_, err := (&Service{}).openSource(context.Background(), c, name)
@@ -84,6 +84,12 @@ func TestFoldersThatAreNoTables(t *testing.T) {
 			!strings.Contains(p.Required, warehouse) || !slices.Equal(p.Attribute, []string{"table"}) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	// Snapshots without a schema are damage, not the absence of a table.
+	_, err = (&Service{}).openSource(context.Background(), c, TableName{"db", "files"})
+	if err == nil || errors.Is(err, paimon.ErrTableNotExist) || !strings.Contains(err.Error(), "there is no schema file in "+filepath.Join(warehouse, "db.db/files/schema")) ||
+		!strings.Contains(err.Error(), "snapshot-1") {
+		t.Errorf("snapshots without a schema: %v", err)
 	}
 }
 
