@@ -74,13 +74,14 @@ func TestFoldersThatAreNoTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &connection{catalog: paimon.OpenCatalog(fs, root), warehouse: warehouse}
-	for name, found := range map[TableName]string{
-		{"db", "empty"}: "there is no schema file in", {"db", "none"}: "there is no schema file in",
-		{"plain", "t"}: `database "plain"`,
+	const none = "The Paimon table does not exist"
+	for name, want := range map[TableName][2]string{
+		{"db", "files"}: {"The Paimon table's schema files are missing", "there is no schema file in"}, {"db", "empty"}: {none, "there is no schema file in"},
+		{"db", "none"}: {none, "there is no schema file in"}, {"plain", "t"}: {none, `database "plain"`},
 	} {
 		_, err := (&Service{}).openSource(context.Background(), c, name)
 		var p Problem
-		if !errors.As(err, &p) || p.Summary != "The Paimon table does not exist" || !strings.Contains(p.Found, found) ||
+		if !errors.As(err, &p) || p.Summary != want[0] || !strings.Contains(p.Found, want[1]) ||
 			!strings.Contains(p.Required, warehouse) || !slices.Equal(p.Attribute, []string{"table"}) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -69,6 +69,10 @@ func column(typ string) func(testing.TB, *JudgeInput) {
 	return func(t testing.TB, in *JudgeInput) { in.Schema.Fields[2].Type = parseType(t, typ) }
 }
 
+func named(name string) func(testing.TB, *JudgeInput) {
+	return func(_ testing.TB, in *JudgeInput) { in.Schema.Fields[2].Name = name }
+}
+
 // partitionBy gives the partition column another type and value.
 func partitionBy(typ string, value any, rest ...func(testing.TB, *JudgeInput)) func(testing.TB, *JudgeInput) {
 	return func(t testing.TB, in *JudgeInput) {
@@ -152,6 +156,9 @@ var ruleCases = []struct {
 	{rule: "type.map-key", input: column(`{"type":"ARRAY","element":{"type":"MAP","key":"INT","value":"INT"}}`), found: `"v.element"`},
 	{rule: "type.avro-precision", input: all(column("TIMESTAMP(9)"), set("file.format", "avro")), found: `"v" TIMESTAMP(9), under file.format = avro`, fix: "SET ('file.format' = 'parquet');"},
 	{rule: "type.avro-precision", input: all(column(`{"type":"ARRAY","element":"TIMESTAMP_LTZ(7)"}`), set("file.format.per.level", "0:avro,5:parquet")), found: `"v.element"`, fix: "RESET ('file.format.per.level');"},
+	{rule: "type.avro-name", input: all(named("a-b"), set("file.format", "avro")), found: `"a-b", under file.format = avro`, fix: "SET ('file.format' = 'parquet');"},
+	{rule: "type.avro-name", input: all(named("1x"), set("file.format.per.level", "5:avro")), found: `"1x"`, fix: "RESET ('file.format.per.level');"},
+	{rule: "type.avro-name", input: all(column(`{"type":"ROW","fields":[{"id":9,"name":"a b","type":"INT"}]}`), set("file.format", "avro")), found: `"v.a b"`},
 	{rule: "type.unsupported", input: column(`{"type":"MULTISET","element":"INT"}`), found: "MULTISET<INT>"},
 	{rule: "type.unsupported", input: column("VARIANT")},
 	{rule: "type.unsupported", input: column("BLOB")},

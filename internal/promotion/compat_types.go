@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss/row"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
@@ -67,7 +68,32 @@ func (j *judge) columnType(f paimon.Field) {
 		}
 		j.change("type.length", c, p)
 	}
+	j.avroName(f.Name, f.Name)
 	j.nestedType(f.Name, f.Type, false)
+}
+
+// avroName refuses a name that Avro's own rule for names does not allow, where
+// Avro files are written; path is for messages.
+func (j *judge) avroName(path, name string) {
+	for i, r := range name {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+			option, value := j.avroOption()
+			if option == "" {
+				return
+			}
+			j.add("type.avro-name", Problem{Found: fmt.Sprintf("column %q, under %s = %s", path, option, value),
+				Required: "names of letters, digits and _, not beginning with a digit, or another file format", Fix: j.noAvro(option)}, j.noAvro(option))
+			return
+		}
+	}
+}
+
+// noAvro is the statement after which new files are not Avro files.
+func (j *judge) noAvro(option string) string {
+	if option == "file.format.per.level" {
+		return j.alterReset(option)
+	}
+	return j.alterSet(option, "parquet")
 }
 
 // avroOption is the option that makes new files of some level Avro files; ""
@@ -133,10 +159,7 @@ func (j *judge) nestedType(path string, t paimon.DataType, inKey bool) {
 		}
 	case paimon.Timestamp, paimon.TimestampLTZ:
 		if option, value := j.avroOption(); t.Precision > 6 && option != "" {
-			statement := j.alterSet(option, "parquet")
-			if option == "file.format.per.level" {
-				statement = j.alterReset(option)
-			}
+			statement := j.noAvro(option)
 			j.add("type.avro-precision", Problem{Found: fmt.Sprintf("%s, under %s = %s", found, option, value), Required: "a precision of at most 6, or another file format",
 				Fix: statement}, statement)
 		}
@@ -154,6 +177,7 @@ func (j *judge) nestedType(path string, t paimon.DataType, inKey bool) {
 		j.nestedType(path+".value", *t.Value, inKey)
 	case paimon.Row:
 		for _, f := range t.Fields {
+			j.avroName(path+"."+f.Name, f.Name)
 			if f.Default != nil || f.NullDefault {
 				j.add("type.nested-default", Problem{
 					Found:    fmt.Sprintf("field %q of column %q", f.Name, path),

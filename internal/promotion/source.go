@@ -122,6 +122,12 @@ func (s *Service) openSource(ctx context.Context, c *connection, name TableName)
 			Required: fmt.Sprintf("an existing Paimon table %s in the warehouse %s", name, c.warehouse),
 			Fix:      "correct database and table, or the provider's lake block"}
 	}
+	if errors.Is(err, paimon.ErrSchemaNotExist) {
+		return nil, Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The Paimon table's schema files are missing",
+			Found:    err.Error(),
+			Required: fmt.Sprintf("a whole Paimon table %s in the warehouse %s", name, c.warehouse),
+			Fix:      "restore the schema folder from a copy: without it no Paimon reader can open the table"}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("promotion: source %s: %w", name, err)
 	}
