@@ -114,7 +114,12 @@ func ensureDatabase(ctx context.Context, client *fluss.Client, name string) erro
 	if err != nil || there {
 		return err
 	}
-	if err := client.CreateDatabase(ctx, name, true); err != nil {
+	if err := client.CreateDatabase(ctx, name, true); errors.Is(err, fluss.ErrServerAnsweredUndefined) {
+		// As with tables: somebody else made it at the same moment.
+		if there, lookErr := client.DatabaseExists(ctx, name); lookErr != nil || !there {
+			return errors.Join(err, lookErr)
+		}
+	} else if err != nil {
 		return err
 	}
 	return sleep(ctx, databasePause)
@@ -149,10 +154,10 @@ func (r *run) createTable(ctx context.Context) error {
 	faultpoint.Reach(ctx, faultpoint.CreateTableBefore)
 	createErr := r.c.client.CreateTable(ctx, r.path, desc, false)
 	faultpoint.Reach(ctx, faultpoint.CreateTableAfter)
-	if createErr != nil && !errors.Is(createErr, fluss.ErrTableAlreadyExist) && !errors.Is(createErr, fluss.ErrUnknownOutcome) {
+	if createErr != nil && !perhapsCreated(createErr) {
 		return createErr
 	}
-	info, err := tolerateLag(ctx, func() (*fluss.TableInfo, error) { return r.c.client.GetTable(ctx, r.path) })
+	info, err := tolerateLag(ctx, func() (*fluss.TableInfo, error) { return wholeTable(ctx, r.c.client, r.path) })
 	if err != nil {
 		return errors.Join(createErr, err)
 	}

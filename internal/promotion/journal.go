@@ -71,7 +71,7 @@ func journalTypes() ([]row.DataType, error) {
 // without create, nil is returned.
 func openJournal(ctx context.Context, client *fluss.Client, name TableName, create bool) (*journal, error) {
 	path := fluss.TablePath{Database: name.Database, Table: name.Table}
-	info, err := client.GetTable(ctx, path)
+	info, err := wholeTable(ctx, client, path)
 	if isNotExist(err) {
 		if !create {
 			return nil, nil
@@ -114,12 +114,12 @@ func createJournal(ctx context.Context, client *fluss.Client, path fluss.TablePa
 		// table, with one cluster ID, and the other reads it.
 		err = client.CreateTable(ctx, path, desc, false)
 		mine := err == nil
-		if err != nil && !errors.Is(err, fluss.ErrTableAlreadyExist) && !errors.Is(err, fluss.ErrUnknownOutcome) {
+		if err != nil && !perhapsCreated(err) {
 			return nil, err
 		}
-		info, err := tolerateLag(ctx, func() (*fluss.TableInfo, error) { return client.GetTable(ctx, path) })
-		if err != nil {
-			return nil, err
+		info, getErr := tolerateLag(ctx, func() (*fluss.TableInfo, error) { return wholeTable(ctx, client, path) })
+		if getErr != nil {
+			return nil, errors.Join(err, getErr)
 		}
 		err = client.AwaitNotice(ctx, info, noticeWait)
 		if !errors.Is(err, fluss.ErrNotNoticed) || !mine || try == createTries {
@@ -127,6 +127,31 @@ func createJournal(ctx context.Context, client *fluss.Client, path fluss.TablePa
 		}
 		// Nobody can have written into it: make it once more.
 		if err := client.DropTable(ctx, path, true); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// perhapsCreated says whether there may be a table although CREATE_TABLE failed:
+// made by somebody else, or by a request whose answer was lost. Of two that are
+// sent at the same moment Fluss 0.9.1 lets one fail without a defined error.
+func perhapsCreated(err error) bool {
+	return errors.Is(err, fluss.ErrTableAlreadyExist) || errors.Is(err, fluss.ErrUnknownOutcome) || errors.Is(err, fluss.ErrServerAnsweredUndefined)
+}
+
+// halfMadeWait is how long a table may be half made, or half dropped.
+const halfMadeWait = 5 * time.Second
+
+// wholeTable looks a table up. While it is being made or dropped Fluss 0.9.1
+// fails without a defined error: that is waited for, for a bounded time.
+func wholeTable(ctx context.Context, client *fluss.Client, path fluss.TablePath) (*fluss.TableInfo, error) {
+	deadline := time.Now().Add(halfMadeWait)
+	for {
+		info, err := client.GetTable(ctx, path)
+		if !errors.Is(err, fluss.ErrServerAnsweredUndefined) || time.Now().After(deadline) {
+			return info, err
+		}
+		if err := sleep(ctx, 200*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -356,6 +357,43 @@ func TestRealSourceMovedOn(t *testing.T) {
 	res := e.run(t, s)
 	if res.OperationID == old.op.id || deref(res.SourceSnapshotID) != 9 {
 		t.Errorf("operation %s (was %s), snapshot %d", res.OperationID, old.op.id, deref(res.SourceSnapshotID))
+	}
+}
+
+// Of several first users one makes the journal, and all work with it: Fluss
+// 0.9.1 answers the others without a defined error.
+func TestRealJournalFirstUse(t *testing.T) {
+	e := real(t)
+	const users = 8
+	for range 3 {
+		name := TableName{"journal_" + uuid.NewString()[:8], "journal"}
+		ids, errs := make([]string, users), make([]error, users)
+		var wg sync.WaitGroup
+		for i := range users {
+			wg.Go(func() {
+				svc, err := New(Config{Bootstrap: []string{e.st.Bootstrap}})
+				if err != nil {
+					errs[i] = err
+					return
+				}
+				defer svc.Close()
+				c, err := svc.connect(deadline(t))
+				if err != nil {
+					errs[i] = err
+					return
+				}
+				j, err := openJournal(deadline(t), c.client, name, true)
+				if errs[i] = err; err == nil {
+					ids[i] = j.clusterID
+				}
+			})
+		}
+		wg.Wait()
+		for i := range users {
+			if errs[i] != nil || ids[i] == "" || ids[i] != ids[0] {
+				t.Errorf("user %d: cluster ID %q, the first has %q: %v", i, ids[i], ids[0], errs[i])
+			}
+		}
 	}
 }
 

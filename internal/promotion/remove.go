@@ -111,7 +111,7 @@ func (d *dropper) dropping(ctx context.Context, reason string, before ...func(co
 // dropTable drops the table if it still carries the operation and the table ID.
 // A lost answer is looked up.
 func (d *dropper) dropTable(ctx context.Context) error {
-	info, err := d.c.client.GetTable(ctx, d.path)
+	info, err := wholeTable(ctx, d.c.client, d.path)
 	if isNotExist(err) {
 		return nil
 	}

@@ -137,7 +137,7 @@ func judgeInput(c *connection, spec Spec, src *source, hist *history) JudgeInput
 // findOperation looks a Fluss table up and, if it carries an operation, reads
 // that operation's journal.
 func findOperation(ctx context.Context, c *connection, j *journal, path fluss.TablePath) (*fluss.TableInfo, *history, error) {
-	info, err := c.client.GetTable(ctx, path)
+	info, err := wholeTable(ctx, c.client, path)
 	if isNotExist(err) {
 		return nil, nil, nil
 	}
