@@ -20,7 +20,8 @@ const (
 	// EnvOrders is a list, separated by spaces, of POINT#N=ACTION: the N-th time
 	// the point is reached in this process, ACTION is done. Actions: stop (the
 	// process stops itself as by SIGSTOP), kill (SIGKILL), wait (the goroutine
-	// goes on when the file of EnvGo exists), note (nothing).
+	// goes on when the file of EnvGo exists or its context ends), hold (as wait,
+	// whatever becomes of the context).
 	EnvOrders = "FLUSS_FAULT_ORDERS"
 	// EnvGo is the file that action wait waits for.
 	EnvGo = "FLUSS_FAULT_GO"
@@ -72,6 +73,8 @@ func Reach(ctx context.Context, p Point) {
 		signal(syscall.SIGKILL)
 	case "wait":
 		wait(ctx, os.Getenv(EnvGo))
+	case "hold":
+		wait(context.WithoutCancel(ctx), os.Getenv(EnvGo))
 	}
 }
 

@@ -32,6 +32,7 @@ var files embed.FS
 type Python struct {
 	exe     string
 	scripts string
+	served  *server // of Serve; nil: every call is a process of its own
 }
 
 // Row is a row in text form: column to null, string, list or object.
@@ -130,7 +131,7 @@ func (p *Python) Run(ctx context.Context, script string, args, into any) error {
 	if err != nil {
 		return fmt.Errorf("pyoracle: %s: %w", script, err)
 	}
-	out, err := output(ctx, in, p.exe, filepath.Join(p.scripts, script))
+	out, err := p.answer(ctx, script, in)
 	if err != nil {
 		return fmt.Errorf("pyoracle: %s: %w", script, err)
 	}
@@ -138,7 +139,7 @@ func (p *Python) Run(ctx context.Context, script string, args, into any) error {
 		Error string `json:"error"`
 		Code  int    `json:"code"`
 	}
-	if err := json.Unmarshal(out.Bytes(), &failed); err != nil {
+	if err := json.Unmarshal(out, &failed); err != nil {
 		return fmt.Errorf("pyoracle: %s: its answer: %w", script, err)
 	}
 	if failed.Error != "" {
@@ -148,10 +149,21 @@ func (p *Python) Run(ctx context.Context, script string, args, into any) error {
 	if into == nil {
 		return nil
 	}
-	if err := json.Unmarshal(out.Bytes(), into); err != nil {
+	if err := json.Unmarshal(out, into); err != nil {
 		return fmt.Errorf("pyoracle: %s: its answer: %w", script, err)
 	}
 	return nil
+}
+
+func (p *Python) answer(ctx context.Context, script string, in []byte) ([]byte, error) {
+	if p.served != nil {
+		return p.served.ask(ctx, script, in)
+	}
+	out, err := output(ctx, in, p.exe, filepath.Join(p.scripts, script))
+	if err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }
 
 // output runs a command in a process group of its own; ending ctx ends the group.

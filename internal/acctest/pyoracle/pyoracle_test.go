@@ -100,6 +100,40 @@ func TestPaimonRoundTrip(t *testing.T) {
 	}
 }
 
+// One process answers one question after another, also after a failure.
+func TestServe(t *testing.T) {
+	ctx, p := open(t)
+	warehouse := t.TempDir()
+	def := allTypes(warehouse)
+	def.Batches = [][]pyoracle.Row{{typesRow("1", "a"), typesRow("2", "a")}}
+	served, err := p.Serve(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := served.WritePaimon(ctx, def); err != nil {
+		t.Fatal(err)
+	}
+	var failed *pyoracle.Error
+	if _, err := served.ReadPaimon(ctx, warehouse, "d.missing", 0); !errors.As(err, &failed) {
+		t.Errorf("reading a table that is not there: %v", err)
+	}
+	for range 2 {
+		rows, err := served.ReadPaimon(ctx, warehouse, "d.types", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rows) != 2 {
+			t.Errorf("%d rows, 2 wanted", len(rows))
+		}
+	}
+	if err := served.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := served.ReadPaimon(ctx, warehouse, "d.types", 0); err == nil {
+		t.Error("a closed process answers")
+	}
+}
+
 func TestPaimonRefusals(t *testing.T) {
 	ctx, p := open(t)
 	table := allTypes(t.TempDir())
