@@ -15,6 +15,12 @@
 //	memory_2m      the provider's highest resident memory, against its bound
 //	plan_time      terraform plan of the table, against its bound
 //
+// and of another table, of 10,000 partitions and 100,000 files (tools/widetable),
+//
+//	preview_time     terraform plan, against its bound
+//	preview_memory   the provider's highest resident memory then, against its bound
+//	preview_vs_java  listing its live files, beside Paimon's own reader; each a process of its own (javac is required)
+//
 // STACK_LIBS=DIR runs another build's lib, plugins and flink folders.
 package main
 
@@ -32,6 +38,7 @@ import (
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/pyoracle"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/stack"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/widetable"
 )
 
 const (
@@ -54,7 +61,11 @@ type options struct {
 }
 
 func main() {
-	if err := run(); err != nil {
+	do := run
+	if len(os.Args) > 1 && os.Args[1] == planArgument {
+		do = func() error { return planOnce(context.Background(), os.Args[2:]) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -121,7 +132,7 @@ func run() (err error) {
 		return err
 	}
 	b.stack, err = stack.Start(ctx, stack.Options{Bench: true, SQLGateway: opt.wants(loadVsFlink), TaskSlots: slots, DieWithParent: !opt.keep,
-		Libs: os.Getenv("STACK_LIBS"), Logf: logf})
+		ServerProperties: wideLimits, Libs: os.Getenv("STACK_LIBS"), Logf: logf})
 	if err != nil {
 		return err
 	}
@@ -157,6 +168,19 @@ type bench struct {
 func (b *bench) measure(ctx context.Context) error {
 	if err := b.makeTables(ctx); err != nil {
 		return err
+	}
+	if b.opt.wants(previewTime) || b.opt.wants(previewMemory) {
+		if err := b.previews(ctx); err != nil {
+			return err
+		}
+	}
+	if b.opt.wants(previewVsJava) {
+		if err := b.againstJava(ctx); err != nil {
+			return err
+		}
+	}
+	if !b.opt.wants(planTime) && !b.opt.wants(loadVsFlink) && !b.opt.wants(memory2M) {
+		return nil
 	}
 	var err error
 	if b.cluster, err = connect(ctx, b.stack.Bootstrap); err != nil {
@@ -240,6 +264,21 @@ func (b *bench) take(ctx context.Context, t turn, j job) error {
 
 // makeTables makes the source tables and one copy for each apply.
 func (b *bench) makeTables(ctx context.Context) error {
+	if b.opt.wants(previewTime) || b.opt.wants(previewMemory) || b.opt.wants(previewVsJava) {
+		logf("making the Paimon table %s.%s: %d partitions", database, wide, wideOptions.Partitions)
+		if err := os.MkdirAll(filepath.Dir(b.tableDir(wide)), 0o755); err != nil {
+			return err
+		}
+		t, err := widetable.Write(b.tableDir(wide), wideOptions)
+		if err != nil {
+			return err
+		}
+		logf("made: %d files, %d manifests of %d bytes", t.Files, t.Manifests, t.ManifestBytes)
+		syscall.Sync()
+	}
+	if !b.opt.wants(planTime) && !b.opt.wants(loadVsFlink) && !b.opt.wants(memory2M) {
+		return nil
+	}
 	py, err := pyoracle.New(ctx)
 	if err != nil {
 		return err

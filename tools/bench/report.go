@@ -49,8 +49,15 @@ const (
 	memory2M    = "memory_2m"
 	planTime    = "plan_time"
 
+	previewTime   = "preview_time"
+	previewMemory = "preview_memory"
+	previewVsJava = "preview_vs_java"
+
 	memoryBound = 400 // MiB
 	planBound   = 1.0 // seconds
+
+	previewBound       = 3.0 // seconds
+	previewMemoryBound = 300 // MiB
 )
 
 // comparisons are all there are, each made from the results.
@@ -61,6 +68,9 @@ var comparisons = []struct {
 	{loadVsFlink, (*results).compareLoad},
 	{memory2M, (*results).compareMemory},
 	{planTime, (*results).comparePlan},
+	{previewTime, (*results).comparePreviewTime},
+	{previewMemory, (*results).comparePreviewMemory},
+	{previewVsJava, (*results).comparePreviewJava},
 }
 
 // results is all that was measured.
@@ -69,6 +79,9 @@ type results struct {
 	flinkVersion string
 	loads        []load
 	plans        []time.Duration
+	previews     []load // took and peak
+	javaVersion  string
+	planned      [2][]time.Duration // by Paimon Java, by our reader
 }
 
 // of are the loads of one name.

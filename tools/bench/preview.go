@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/stack"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/widetable"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/storage"
+)
+
+// wide is the table whose preview is measured.
+const wide = "wide"
+
+var wideOptions = widetable.Options{Partitions: 10_000, FilesPerPartition: 10, Buckets: 2, Deleted: 10_000}
+
+// wideLimits let the wide table be promoted: the preview must come to its end.
+var wideLimits = map[string]string{"max.partition.num": "20000", "max.bucket.num": "1000000"}
+
+// previews measures terraform plan of the wide table, and the memory of its
+// provider.
+func (b *bench) previews(ctx context.Context) error {
+	if _, err := b.settle(ctx); err != nil {
+		return err
+	}
+	average, err := loadAverage()
+	if err != nil {
+		return err
+	}
+	logf("terraform plan of %d partitions, %d times (load average %s)", wideOptions.Partitions, planRuns, average)
+	for range planRuns {
+		cmd, out, err := b.terraform(ctx, wide, "plan")
+		if err != nil {
+			return err
+		}
+		from := time.Now()
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		w := watchChildren(cmd.Process.Pid, providerName)
+		err = cmd.Wait()
+		took := time.Since(from)
+		provider, watchErr := w.stop()
+		if err != nil {
+			return failed(cmd, out, err)
+		}
+		if watchErr != nil {
+			return watchErr
+		}
+		all := fmt.Sprintf("all %d.", wideOptions.Partitions)
+		if !strings.Contains(out.String(), all) || !strings.Contains(out.String(), "1 to add") {
+			return fmt.Errorf("terraform plan: found no preview of %q in its output:\n%s", all, out)
+		}
+		logf("  %.3f s; provider: %.2f s of CPU, peak %.0f MiB, output of %d bytes", took.Seconds(), (provider.user + provider.system).Seconds(), mib(provider.peak), out.Len())
+		b.results.previews = append(b.results.previews, load{took: took, peak: provider.peak})
+	}
+	return nil
+}
+
+//go:embed PlanTable.java
+var planTable []byte
+
+// againstJava takes turns planning the wide table with Paimon's own reader and
+// with ours, each in a process that begins and ends with it.
+func (b *bench) againstJava(ctx context.Context) error {
+	java, err := stack.FindJava(ctx)
+	if err != nil {
+		return err
+	}
+	libs := os.Getenv("STACK_LIBS")
+	if libs == "" {
+		if libs, err = stack.Fetch(ctx, false, logf); err != nil {
+			return err
+		}
+	}
+	source := filepath.Join(b.dir, "PlanTable.java")
+	if err := os.WriteFile(source, planTable, 0o644); err != nil {
+		return err
+	}
+	jars := filepath.Join(libs, "plugins", "paimon", "*")
+	javac := filepath.Join(filepath.Dir(java.Path), "javac")
+	if out, err := exec.CommandContext(ctx, javac, "-cp", jars, "-d", b.dir, source).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s, of a JDK, is required: %w\n%s", javac, err, out)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	classes := strings.Join([]string{b.dir, jars, filepath.Join(libs, "lib", "*")}, string(os.PathListSeparator))
+	commands := [][]string{{java.Path, "-cp", classes, "PlanTable", b.stack.Warehouse, database, wide}, {self, planArgument, b.stack.Warehouse, database, wide}}
+	b.results.javaVersion = fmt.Sprint(java.Major)
+	average, err := loadAverage()
+	if err != nil {
+		return err
+	}
+	logf("planning by Paimon Java and by this reader, %d times in turns (load average %s)", b.opt.rounds, average)
+	for range b.opt.rounds {
+		var said [2]string
+		for i, c := range commands {
+			var out, log bytes.Buffer
+			cmd := exec.CommandContext(ctx, c[0], c[1:]...)
+			cmd.Stdout, cmd.Stderr = &out, &log
+			from := time.Now()
+			if err := cmd.Run(); err != nil {
+				return fmt.Errorf("%s: %w\n%s", filepath.Base(c[0]), err, log.String())
+			}
+			took := time.Since(from)
+			said[i] = strings.TrimSpace(out.String())
+			logf("  %s: %.3f s wall, %.2f s of CPU", filepath.Base(c[0]), took.Seconds(), (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
+			b.results.planned[i] = append(b.results.planned[i], took)
+		}
+		if said[0] != said[1] || said[0] == "" {
+			return fmt.Errorf("Paimon plans %q (partitions, files, records, bytes), this reader %q", said[0], said[1])
+		}
+	}
+	return nil
+}
+
+// planArgument makes this program plan a table and print what PlanTable.java
+// prints. Its other arguments are the warehouse, the database, the table.
+const planArgument = "plan-table"
+
+func planOnce(ctx context.Context, args []string) error {
+	if len(args) != 3 {
+		return errors.New("required: warehouse, database, table")
+	}
+	fs, root, err := storage.Open(args[0], nil)
+	if err != nil {
+		return err
+	}
+	table, err := paimon.OpenCatalog(fs, root).Table(ctx, args[1], args[2])
+	if err != nil {
+		return err
+	}
+	snap, err := table.LatestSnapshot(ctx)
+	if err != nil {
+		return err
+	}
+	plan, err := table.Plan(ctx, snap)
+	if err != nil {
+		return err
+	}
+	var files int
+	var records, size int64
+	for _, p := range plan.Partitions {
+		files, records, size = files+p.Files, records+p.Records, size+p.Bytes
+	}
+	fmt.Println(len(plan.Partitions), files, records, size)
+	return nil
+}
+
+func (r *results) comparePreviewTime() comparison {
+	var all []time.Duration
+	for _, p := range r.previews {
+		all = append(all, p.took)
+	}
+	s := median(all).Seconds()
+	return comparison{Name: previewTime, Ours: round(s, 3), Peer: previewBound, Unit: "s", Ratio: round(previewBound/s, 2),
+		PeerCommand: fmt.Sprintf("bound: %g s, median of %d terraform plan of %d partitions and %d files", previewBound, len(all),
+			wideOptions.Partitions, wideOptions.Partitions*wideOptions.FilesPerPartition), required: 1}
+}
+
+func (r *results) comparePreviewMemory() comparison {
+	var peak int64
+	for _, p := range r.previews {
+		peak = max(peak, p.peak)
+	}
+	return comparison{Name: previewMemory, Ours: round(mib(peak), 1), Peer: previewMemoryBound, Unit: "MiB", Ratio: round(previewMemoryBound/mib(peak), 2),
+		PeerCommand: fmt.Sprintf("bound: %d MiB, provider process, highest of %d terraform plan of %d partitions and %d files", previewMemoryBound, len(r.previews),
+			wideOptions.Partitions, wideOptions.Partitions*wideOptions.FilesPerPartition), required: 1}
+}
+
+func (r *results) comparePreviewJava() comparison {
+	java, own := median(r.planned[0]).Seconds(), median(r.planned[1]).Seconds()
+	return comparison{Name: previewVsJava, Ours: round(own, 3), Peer: round(java, 3), Unit: "s", Ratio: round(java/own, 2),
+		PeerCommand: fmt.Sprintf("java %s PlanTable (Paimon 1.3.1, newReadBuilder().newScan().plan(), start of the JVM included), medians of %d turns; %d partitions, %d files",
+			r.javaVersion, len(r.planned[0]), wideOptions.Partitions, wideOptions.Partitions*wideOptions.FilesPerPartition), required: 5}
+}
