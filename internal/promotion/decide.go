@@ -66,7 +66,7 @@ func (r *run) decide(ctx context.Context) (decision, error) {
 	// Dropping is a fence by itself: "dropping" in the journal stops an owner
 	// that comes back, and its late batches meet a table ID that is gone.
 	case restart:
-		return decision{actionRestart, "the source moved on"}, nil
+		return decision{actionRestart, "the source moved on"}, nil //nolint:nilerr // a reason here, no failure
 	case h.over():
 		return decision{actionRestart, "the earlier operation " + string(h.ended) + ": " + h.endReason}, nil
 	case h.fencing:
