@@ -172,16 +172,16 @@ func (s *Service) Remove(ctx context.Context, ref Ref, opt RemoveOptions) error 
 	if err := rm.allowed(ctx, opt, true); err != nil {
 		return err
 	}
-	// What can't be read can't be compared; where that matters, allowed refuses.
-	table, before, unreadable := rm.lakeTable(ctx)
-	if err := ctx.Err(); err != nil {
-		return err
+	table, before, err := rm.lakeTable(ctx)
+	if err != nil {
+		// It can't be compared. It may have become unreadable just now.
+		if err := rm.withoutLake(ctx, opt, err); err != nil {
+			return err
+		}
+		return rm.drop(ctx, opt, false)
 	}
-	if err := rm.drop(ctx, opt, unreadable == nil); err != nil {
+	if err := rm.drop(ctx, opt, true); err != nil {
 		return err
-	}
-	if unreadable != nil {
-		return nil
 	}
 	after, snap, err := readFingerprint(ctx, table)
 	if err != nil {
@@ -285,10 +285,7 @@ func (rm *removal) allowed(ctx context.Context, opt RemoveOptions, wait bool) er
 		return nil
 	}
 	if _, _, err := rm.lakeTable(ctx); err != nil {
-		return errors.Join(ctx.Err(), Problem{Severity: SeverityError, Attribute: []string{"allow_untiered_data_loss"},
-			Summary: "The Paimon table of this promotion cannot be read", Found: err.Error(),
-			Required: "a Paimon table that holds the rows once the Fluss table is dropped", Why: "what Fluss still holds may be the last copy",
-			Fix: "restore the Paimon table and destroy again; or apply allow_untiered_data_loss = true first"})
+		return rm.withoutLake(ctx, opt, err)
 	}
 	if err := rm.tiered(ctx); err != nil {
 		return err
@@ -310,6 +307,21 @@ func (rm *removal) lakeTable(ctx context.Context) (*paimon.Table, Fingerprint, e
 	}
 	now, _, err := readFingerprint(ctx, table)
 	return table, now, err
+}
+
+// withoutLake says whether the Fluss table may be dropped although its Paimon
+// table can't be read.
+func (rm *removal) withoutLake(ctx context.Context, opt RemoveOptions, unreadable error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !rm.enabled || opt.AllowUntieredDataLoss {
+		return nil
+	}
+	return Problem{Severity: SeverityError, Attribute: []string{"allow_untiered_data_loss"},
+		Summary: "The Paimon table of this promotion cannot be read", Found: unreadable.Error(),
+		Required: "a Paimon table that holds the rows once the Fluss table is dropped", Why: "what Fluss still holds may be the last copy",
+		Fix: "restore the Paimon table and destroy again; or apply allow_untiered_data_loss = true first"}
 }
 
 // tiered checks that the lake holds every row up to the end of every log.
