@@ -9,6 +9,7 @@ import (
 // The action against each thing that it can find, from a root module of its own.
 func TestTF115CancelAction(t *testing.T) {
 	t.Parallel()
+	needTerraform(t, 14)
 	const invoke = "-invoke=action.fluss_lake_promotion_cancel.stop"
 	block := func(more string) string {
 		return providerBlock + `

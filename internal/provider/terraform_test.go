@@ -67,6 +67,30 @@ func terraformPath() string {
 	return "terraform"
 }
 
+// needTerraform skips a test that needs a later Terraform than the one under
+// test, 1.minor. Its name says TF115, and the acceptance tests run those under
+// Terraform 1.15, where a skip counts as failed.
+func needTerraform(t *testing.T, minor int) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), terraformPath(), "version", "-json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v struct {
+		Version string `json:"terraform_version"`
+	}
+	if err := json.Unmarshal(out, &v); err != nil {
+		t.Fatal(err)
+	}
+	var have int
+	if _, err := fmt.Sscanf(v.Version, "1.%d.", &have); err != nil {
+		t.Fatalf("terraform version %q: %v", v.Version, err)
+	}
+	if have < minor {
+		t.Skipf("Terraform %s; 1.%d is needed", v.Version, minor)
+	}
+}
+
 func newTerraformDir(t *testing.T) *terraformDir {
 	t.Helper()
 	self, err := os.Executable()
