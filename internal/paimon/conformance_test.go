@@ -16,6 +16,7 @@ import (
 // has a folder of the same tables, written by Flink, in testdata/formats.
 var conformance = []string{
 	"avro",
+	"orc",
 	"parquet",
 }
 

@@ -26,6 +26,7 @@ import (
 // file.compression besides the default.
 var dataFormats = map[string][]string{
 	"avro":    {"null", "deflate", "snappy", "bzip2"},
+	"orc":     {"none", "zlib", "snappy", "lz4"},
 	"parquet": {"uncompressed", "gzip", "snappy", "lz4"},
 }
 

@@ -2,7 +2,6 @@ package orc
 
 import (
 	"bytes"
-	"testing"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon/orc/orcpb"
 	"github.com/klauspost/compress/flate"
@@ -148,16 +147,6 @@ func (f builder) bytes() []byte {
 	}
 	post := marshal(ps)
 	return append(append(append(out, tail...), post...), byte(len(post)))
-}
-
-func (f builder) open(t testing.TB) *File {
-	t.Helper()
-	b := f.bytes()
-	file, err := Open(bytes.NewReader(b), int64(len(b)), "built")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
 
 type (
