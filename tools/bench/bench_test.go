@@ -44,7 +44,8 @@ func TestMedian(t *testing.T) {
 func TestReport(t *testing.T) {
 	r := &results{rows: fullRows, flinkVersion: "1.20", plans: []time.Duration{3 * time.Second, time.Second / 4, time.Second / 2},
 		previews:    []load{{took: 3 * time.Second, peak: 100 << 20}, {took: time.Second, peak: 150 << 20}, {took: 2 * time.Second, peak: 120 << 20}},
-		javaVersion: "17", planned: [2][]time.Duration{{8 * time.Second, 12 * time.Second, 9 * time.Second}, {time.Second, 2 * time.Second, 3 * time.Second}}}
+		javaVersion: "17", planned: [2][]time.Duration{{8 * time.Second, 12 * time.Second, 9 * time.Second}, {time.Second, 2 * time.Second, 3 * time.Second}},
+		scans: []scan{{5, 9}, {6, 3}, {1, 1}}}
 	for round, took := range []int{30, 10, 20} {
 		for name, factor := range map[string]int{ours: 1, flinkName(1): 3, flinkName(2): 2} {
 			r.loads = append(r.loads, load{name: name, round: round + 1, took: time.Duration(took*factor) * time.Second, peak: int64(took*factor) << 20})
@@ -71,6 +72,7 @@ func TestReport(t *testing.T) {
 		{Name: previewTime, Ours: 2, Peer: 3, Unit: "s", Ratio: 1.5},
 		{Name: previewMemory, Ours: 150, Peer: 300, Unit: "MiB", Ratio: 2},
 		{Name: previewVsJava, Ours: 2, Peer: 9, Unit: "s", Ratio: 4.5},
+		{Name: orcScan, Ours: 5, Peer: 3, Unit: "rows/CPU s", Ratio: 1.67},
 	}
 	for i, w := range want {
 		if i >= len(got) {

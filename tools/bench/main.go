@@ -14,6 +14,7 @@
 //	load_vs_flink  rows a second of the load; the peer at its better parallelism
 //	memory_2m      the provider's highest resident memory, against its bound
 //	plan_time      terraform plan of the table, against its bound
+//	orc_scan_vs_pyarrow  rows a second of processor time of the ORC reader; it alone needs no stack
 //
 // and of another table, of 10,000 partitions and 100,000 files (tools/widetable),
 //
@@ -33,6 +34,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 
@@ -127,6 +129,14 @@ func run() (err error) {
 		}
 	}()
 	b := &bench{opt: opt, dir: dir, results: results{rows: opt.rows}}
+	if opt.wants(orcScan) {
+		if err := b.scanORC(ctx); err != nil {
+			return err
+		}
+	}
+	if !slices.ContainsFunc(comparisons, func(c comparing) bool { return c.name != orcScan && opt.wants(c.name) }) {
+		return b.results.report(opt, os.Stdout)
+	}
 	// A copy: a build during the run must not change what is measured.
 	if err := b.installProvider(filepath.Join(root, "bin", "terraform-provider-fluss")); err != nil {
 		return err

@@ -48,6 +48,7 @@ const (
 	loadVsFlink = "load_vs_flink"
 	memory2M    = "memory_2m"
 	planTime    = "plan_time"
+	orcScan     = "orc_scan_vs_pyarrow"
 
 	previewTime   = "preview_time"
 	previewMemory = "preview_memory"
@@ -60,17 +61,20 @@ const (
 	previewMemoryBound = 300 // MiB
 )
 
-// comparisons are all there are, each made from the results.
-var comparisons = []struct {
+type comparing struct {
 	name string
 	make func(r *results) comparison
-}{
+}
+
+// comparisons are all there are, each made from the results.
+var comparisons = []comparing{
 	{loadVsFlink, (*results).compareLoad},
 	{memory2M, (*results).compareMemory},
 	{planTime, (*results).comparePlan},
 	{previewTime, (*results).comparePreviewTime},
 	{previewMemory, (*results).comparePreviewMemory},
 	{previewVsJava, (*results).comparePreviewJava},
+	{orcScan, (*results).compareORC},
 }
 
 // results is all that was measured.
@@ -82,6 +86,7 @@ type results struct {
 	previews     []load // took and peak
 	javaVersion  string
 	planned      [2][]time.Duration // by Paimon Java, by our reader
+	scans        []scan
 }
 
 // of are the loads of one name.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// benchColumns are those of testdata/make_bench.py.
+// benchColumns are those of tools/bench/orcscan.py.
 var benchColumns = []Column{
 	{Name: "id", Type: kind(Int64)}, {Name: "a", Type: kind(Int32)}, {Name: "b", Type: kind(Int32)}, {Name: "c", Type: kind(Int64)},
 	{Name: "price", Type: Type{Kind: Decimal, Precision: 12, Scale: 2}}, {Name: "at", Type: Type{Kind: Timestamp, Precision: 3}},
@@ -18,7 +18,7 @@ var benchColumns = []Column{
 func benchmarkRead(b *testing.B, columns []Column) {
 	path := os.Getenv("ORC_BENCH_FILE")
 	if path == "" {
-		b.Skip("ORC_BENCH_FILE is not set: it names a file that testdata/make_bench.py made")
+		b.Skip("ORC_BENCH_FILE is not set: it names a file that tools/bench/orcscan.py made")
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
