@@ -56,7 +56,7 @@ func TestSamplesAsORC(t *testing.T) {
 				t.Fatal(err)
 			}
 			options := "'file.format'='orc', 'bucket'='-1'"
-			if len(want.Keys) > 0 {
+			if len(want.Keys) > 0 && name != "py_duplicate_keys" { // a writer would merge those
 				options = fmt.Sprintf("'file.format'='orc', 'bucket'='1', 'primary-key'='%s'", strings.Join(want.Keys, ","))
 			}
 			exec(t, fmt.Sprintf("CREATE TABLE orcs.`%[1]s`.`%[2]s_orc` WITH (%[3]s) AS SELECT * FROM orcs.`%[1]s`.`%[2]s`", db, name, options))
