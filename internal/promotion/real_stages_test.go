@@ -38,8 +38,7 @@ func (e *realEnv) at(t *testing.T, s Spec, stage Stage, owner func(*Owner)) *run
 		StageEnabled: func(ctx context.Context) error { return r.setDatalake(ctx, true) },
 	}
 	for _, st := range stagesInOrder {
-		// The lease is not renewed here, and a loaded machine is slow.
-		r.op.lease.Store(int64(bootTime() + silentIntervals*60*beat))
+		r.longLease()
 		e.do(t, steps[st])
 		if st == stage {
 			return r

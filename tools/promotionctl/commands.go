@@ -52,7 +52,9 @@ func status(ctx context.Context, svc *promotion.Service, opt options, out io.Wri
 		enc.SetIndent("", "  ")
 		return enc.Encode(r)
 	}
-	line := func(label, format string, args ...any) { fmt.Fprintf(out, "%-13s"+format+"\n", append([]any{label}, args...)...) }
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(out, "%-13s"+format+"\n", append([]any{label}, args...)...)
+	}
 	line("table", "%s (ID %d)", r.Table, st.Result.TableID)
 	line("operation", "%s, begun %s", r.OperationID, stamp(r.Since))
 	line("stage", "%s", r.Stage)
