@@ -63,7 +63,8 @@ func run() int {
 		fmt.Printf("%6.1fs %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
 	}
 	s, err := stack.Start(ctx, stack.Options{SQLGateway: true, HistoryServer: true, Tiering: true, DieWithParent: !*keep, Libs: os.Getenv("STACK_LIBS"), Logf: logf,
-		FlinkProperties: map[string]string{"execution.checkpointing.interval": "2s"}})
+		// The values of one INSERT can be a task each, and a shuffle of each would take 512 buffers.
+		FlinkProperties: map[string]string{"execution.checkpointing.interval": "2s", "taskmanager.network.sort-shuffle.min-buffers": "32"}})
 	if err != nil {
 		return fail(err)
 	}
