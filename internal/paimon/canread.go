@@ -205,10 +205,36 @@ func (t *Table) unsupportedCasts(plan *Plan, schema *Schema, f DataFile) (found 
 		if bad, why, missing := missingInFormat(fileFormat(f.Name), o.Type); missing {
 			found = append(found, &UnsupportedError{What: "type " + bad.String() + " in Avro", Where: where, Why: why})
 		}
+		if name, bad := backtick(o); bad && fileFormat(f.Name) == "orc" {
+			found = append(found, &UnsupportedError{What: fmt.Sprintf("the name %q in ORC", clip(name)), Where: where,
+				Why: "Paimon loses the values of a field whose name has a backtick when it reads ORC, so what its rows are is not settled; rewrite the table with file.format=parquet"})
+		}
 		if _, err := newConverter(o.Type, c.Type); err != nil {
 			found = append(found, &UnsupportedError{What: err.Error(), Where: where,
 				Why: "this reader does not know how Paimon casts it; rewrite the old files with a full compaction"})
 		}
 	}
 	return found
+}
+
+// backtick finds a name with a backtick in a field, at any depth.
+func backtick(f Field) (name string, found bool) {
+	if strings.Contains(f.Name, "`") {
+		return f.Name, true
+	}
+	var in func(t DataType) (string, bool)
+	in = func(t DataType) (string, bool) {
+		for _, f := range t.Fields {
+			if name, found := backtick(f); found {
+				return name, true
+			}
+		}
+		for _, c := range childTypes(t) {
+			if name, found := in(c); found {
+				return name, true
+			}
+		}
+		return "", false
+	}
+	return in(f.Type)
 }
