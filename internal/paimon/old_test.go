@@ -76,7 +76,7 @@ func TestNullableManifestRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	var schema map[string]any
-	if err := json.Unmarshal([]byte(in.Metadata()["avro.schema"]), &schema); err != nil {
+	if err := json.Unmarshal(in.Metadata()["avro.schema"], &schema); err != nil {
 		t.Fatal(err)
 	}
 	file := field(t, schema, "_FILE")
