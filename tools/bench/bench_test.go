@@ -45,7 +45,7 @@ func TestReport(t *testing.T) {
 	r := &results{rows: fullRows, flinkVersion: "1.20", plans: []time.Duration{3 * time.Second, time.Second / 4, time.Second / 2},
 		previews:    []load{{took: 3 * time.Second, peak: 100 << 20}, {took: time.Second, peak: 150 << 20}, {took: 2 * time.Second, peak: 120 << 20}},
 		javaVersion: "17", planned: [2][]time.Duration{{8 * time.Second, 12 * time.Second, 9 * time.Second}, {time.Second, 2 * time.Second, 3 * time.Second}},
-		scans: []scan{{5, 9}, {6, 3}, {1, 1}}}
+		scans: []scan{{5, 9}, {6, 3}, {1, 1}}, merges: []scan{{4, 2}}}
 	for round, took := range []int{30, 10, 20} {
 		for name, factor := range map[string]int{ours: 1, flinkName(1): 3, flinkName(2): 2} {
 			r.loads = append(r.loads, load{name: name, round: round + 1, took: time.Duration(took*factor) * time.Second, peak: int64(took*factor) << 20})
@@ -73,6 +73,7 @@ func TestReport(t *testing.T) {
 		{Name: previewMemory, Ours: 150, Peer: 300, Unit: "MiB", Ratio: 2},
 		{Name: previewVsJava, Ours: 2, Peer: 9, Unit: "s", Ratio: 4.5},
 		{Name: orcScan, Ours: 5, Peer: 3, Unit: "rows/CPU s", Ratio: 1.67},
+		{Name: orcRead, Ours: 4, Peer: 2, Unit: "rows/CPU s", Ratio: 2},
 	}
 	for i, w := range want {
 		if i >= len(got) {

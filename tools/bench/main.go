@@ -14,7 +14,8 @@
 //	load_vs_flink  rows a second of the load; the peer at its better parallelism
 //	memory_2m      the provider's highest resident memory, against its bound
 //	plan_time      terraform plan of the table, against its bound
-//	orc_scan_vs_pyarrow  rows a second of processor time of the ORC reader; it alone needs no stack
+//	orc_scan_vs_pyarrow  rows a second of processor time of the ORC reader
+//	orc_read_vs_java  the same of a merged read of a Paimon table of ORC files; these two need no stack
 //
 // and of another table, of 10,000 partitions and 100,000 files (tools/widetable),
 //
@@ -134,7 +135,12 @@ func run() (err error) {
 			return err
 		}
 	}
-	if !slices.ContainsFunc(comparisons, func(c comparing) bool { return c.name != orcScan && opt.wants(c.name) }) {
+	if opt.wants(orcRead) {
+		if err := b.readORCTable(ctx); err != nil {
+			return err
+		}
+	}
+	if !slices.ContainsFunc(comparisons, func(c comparing) bool { return c.name != orcScan && c.name != orcRead && opt.wants(c.name) }) {
 		return b.results.report(opt, os.Stdout)
 	}
 	// A copy: a build during the run must not change what is measured.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -126,15 +125,7 @@ func cpuSeconds() (float64, error) {
 }
 
 func (r *results) compareORC() comparison {
-	middle := func(get func(scan) float64) float64 {
-		var all []float64
-		for _, s := range r.scans {
-			all = append(all, get(s))
-		}
-		slices.Sort(all)
-		return round(all[len(all)/2], 0)
-	}
-	a, b := middle(func(s scan) float64 { return s.ours }), middle(func(s scan) float64 { return s.peer })
+	a, b := middleScan(r.scans, func(s scan) float64 { return s.ours }), middleScan(r.scans, func(s scan) float64 { return s.peer })
 	return comparison{Name: orcScan, Ours: a, Peer: b, Unit: "rows/CPU s", Ratio: round(a/b, 2), required: 0.5,
 		PeerCommand: fmt.Sprintf("pyarrow.orc.ORCFile.read_stripe of every stripe on one thread; 500000 rows of 10 columns, zstd, median of %d", len(r.scans))}
 }

@@ -49,6 +49,7 @@ const (
 	memory2M    = "memory_2m"
 	planTime    = "plan_time"
 	orcScan     = "orc_scan_vs_pyarrow"
+	orcRead     = "orc_read_vs_java"
 
 	previewTime   = "preview_time"
 	previewMemory = "preview_memory"
@@ -75,6 +76,7 @@ var comparisons = []comparing{
 	{previewMemory, (*results).comparePreviewMemory},
 	{previewVsJava, (*results).comparePreviewJava},
 	{orcScan, (*results).compareORC},
+	{orcRead, (*results).compareORCRead},
 }
 
 // results is all that was measured.
@@ -87,6 +89,7 @@ type results struct {
 	javaVersion  string
 	planned      [2][]time.Duration // by Paimon Java, by our reader
 	scans        []scan
+	merges       []scan
 }
 
 // of are the loads of one name.
