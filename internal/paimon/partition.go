@@ -20,13 +20,7 @@ type Partition struct {
 }
 
 // partitionFields are the partition columns, in order.
-func (s *Schema) partitionFields() []Field {
-	fields := make([]Field, len(s.PartitionKeys))
-	for i, k := range s.PartitionKeys {
-		fields[i], _ = s.Field(k) // ParseSchema saw to it that they exist
-	}
-	return fields
-}
+func (s *Schema) partitionFields() []Field { return s.fieldsOf(s.PartitionKeys) }
 
 func (s *Schema) defaultPartitionName() string {
 	return s.Option("partition.default-name", "__DEFAULT_PARTITION__")

@@ -117,11 +117,4 @@ func columnStats(s *rawStats, slot, slots int, t DataType, rows int64) (c Column
 }
 
 // keyFields are the columns of the trimmed primary key, in key order.
-func (s *Schema) keyFields() []Field {
-	var fields []Field
-	for _, k := range s.TrimmedPrimaryKeys() {
-		f, _ := s.Field(k) // ParseSchema saw to it that they exist
-		fields = append(fields, f)
-	}
-	return fields
-}
+func (s *Schema) keyFields() []Field { return s.fieldsOf(s.TrimmedPrimaryKeys()) }

@@ -35,6 +35,7 @@ type fakeScript struct {
 	Unvalidated  []string // options that the judge does not know
 	ForgetSpec   bool     // Observe does not know the arguments
 	Recreated    bool     // the Paimon table is another one than the promoted
+	Initialized  int      // partitions that a run initializes, where none are selected
 }
 
 // fakeTable is a promotion in the fake cluster.
@@ -276,6 +277,9 @@ func (p *fakePromoter) Run(ctx context.Context, spec promotion.Spec, progress fu
 		table.Result.UnvalidatedOptionKeys = s.Unvalidated
 	}
 	table.Result.InitializedPartitions = spec.Partitions
+	for i := range s.Initialized {
+		table.Result.InitializedPartitions = append(table.Result.InitializedPartitions, map[string]string{"dt": fmt.Sprintf("2026-%06d", i)})
+	}
 	table.Result.PromotedAt = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	p.c.put(spec.Name, &table)
 	return table.Result, nil, nil

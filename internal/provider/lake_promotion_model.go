@@ -39,7 +39,7 @@ type promotionModel struct {
 	TableID               types.Int64  `tfsdk:"table_id"`
 	SourceSchemaID        types.Int64  `tfsdk:"source_schema_id"`
 	RegisteredSnapshotID  types.Int64  `tfsdk:"registered_snapshot_id"`
-	InitializedPartitions types.Set    `tfsdk:"initialized_partitions"`
+	InitializedPartitions types.List   `tfsdk:"initialized_partitions"`
 	LoadJobID             types.String `tfsdk:"load_job_id"`
 	RowsLoaded            types.Int64  `tfsdk:"rows_loaded"`
 	BytesLoaded           types.Int64  `tfsdk:"bytes_loaded"`
@@ -150,7 +150,7 @@ func (m *promotionModel) setResultsUnknown(config *promotionModel) {
 	m.TableID = types.Int64Unknown()
 	m.SourceSchemaID = types.Int64Unknown()
 	m.RegisteredSnapshotID = types.Int64Unknown()
-	m.InitializedPartitions = types.SetUnknown(partitionType)
+	m.InitializedPartitions = types.ListUnknown(partitionType)
 	m.LoadJobID = types.StringUnknown()
 	m.RowsLoaded = types.Int64Unknown()
 	m.BytesLoaded = types.Int64Unknown()
@@ -166,7 +166,7 @@ func (m *promotionModel) setResultsUnknown(config *promotionModel) {
 func (m *promotionModel) setResultsFrom(from *promotionModel) {
 	if from == nil {
 		from = &promotionModel{
-			InitializedPartitions: types.SetNull(partitionType),
+			InitializedPartitions: types.ListNull(partitionType),
 			BucketOffsets:         types.MapNull(types.Int64Type),
 			SourceChanges:         types.ListNull(types.StringType),
 			UnvalidatedOptionKeys: types.ListNull(types.StringType),
@@ -213,9 +213,7 @@ func (m *promotionModel) setResult(res promotion.Result) {
 	m.SourceSnapshotID = numberOrNull(res.SourceSnapshotID)
 	m.SourceSchemaID = types.Int64Value(res.SourceSchemaID)
 	m.RegisteredSnapshotID = types.Int64PointerValue(res.RegisteredSnapshotID)
-	if m.InitializedPartitions = partitionSet(res.InitializedPartitions); res.InitializedPartitions == nil {
-		m.InitializedPartitions = types.SetValueMust(partitionType, nil)
-	}
+	m.InitializedPartitions = partitionList(res.InitializedPartitions)
 	m.LoadJobID = stringOrNull(res.LoadJobID)
 	m.RowsLoaded = types.Int64Value(res.RowsLoaded)
 	m.BytesLoaded = types.Int64Value(res.BytesLoaded)

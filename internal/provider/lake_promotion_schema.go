@@ -290,9 +290,9 @@ func promotionResults() map[string]schema.Attribute {
 		"registered_snapshot_id": schema.Int64Attribute{
 			Computed: true, MarkdownDescription: "Paimon snapshot that was registered with Fluss as the lake snapshot.",
 		},
-		"initialized_partitions": schema.SetAttribute{
+		"initialized_partitions": schema.ListAttribute{
 			ElementType: partitionType, Computed: true,
-			MarkdownDescription: "Partitions whose rows Fluss holds. Empty for a table without partitions.",
+			MarkdownDescription: "Partitions whose rows Fluss holds, sorted. Empty for a table without partitions.",
 		},
 		"load_job_id": schema.StringAttribute{
 			Computed: true, MarkdownDescription: "ID of the load, where there was one.",
