@@ -43,7 +43,6 @@ type cluster struct {
 	client *fluss.Client
 	oracle *pyoracle.Python // long-lived; nil: to be started
 	mounts []string         // small file systems of tablet servers
-	filler string           // the file that fills one
 }
 
 // template is the content of the template table, the same for all clusters.

@@ -69,8 +69,8 @@ func (g *group) hit(ctx context.Context) {
 		close(g.done)
 		return
 	}
-	mend := func() error { return nil }
-	g.evidence, mend, g.err = g.inject(ctx, waiting)
+	evidence, mend, err := g.inject(ctx, waiting)
+	g.evidence, g.err = evidence, err
 	close(g.done)
 	if mend != nil {
 		g.mended = mend()

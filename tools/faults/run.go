@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
@@ -368,7 +367,7 @@ func (r *run) clear(o outcome, first bool) bool {
 	text := flatten(o.text)
 	died := r.Fault == providerKilled || r.Fault == terraformInt2 || r.Fault == ownerElsewhere || r.Fault == clocksApart
 	for _, bad := range []string{"panic:", "internal error", "inconsistent", "Plugin did not respond", "plugin process exited", "goroutine "} {
-		if strings.Contains(text, bad) && !(first && died) {
+		if strings.Contains(text, bad) && (!first || !died) {
 			return false
 		}
 	}
@@ -449,18 +448,4 @@ func excerpt(text string) string {
 		flat = flat[i:]
 	}
 	return flat[:min(len(flat), 600)]
-}
-
-// kill ends a process for good and waits until it is gone.
-func kill(pid int) error {
-	if err := send(pid, syscall.SIGKILL); err != nil {
-		return err
-	}
-	for range 500 {
-		if !alive(pid) {
-			return nil
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return fmt.Errorf("process %d is still there after SIGKILL", pid)
 }

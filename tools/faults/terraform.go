@@ -144,12 +144,14 @@ func (w *workspace) state(ctx context.Context) (map[string]any, error) {
 		return nil, fmt.Errorf("terraform.tfstate: %w", err)
 	}
 	for _, r := range s.Resources {
-		for _, i := range r.Instances {
-			if i.Status != "" {
-				return nil, fmt.Errorf("terraform.tfstate: the resource is %s", i.Status)
-			}
-			return i.Attributes, nil
+		if len(r.Instances) == 0 {
+			continue
 		}
+		i := r.Instances[0]
+		if i.Status != "" {
+			return nil, fmt.Errorf("terraform.tfstate: the resource is %s", i.Status)
+		}
+		return i.Attributes, nil
 	}
 	return nil, nil
 }
