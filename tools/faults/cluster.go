@@ -38,6 +38,8 @@ type cluster struct {
 	logf func(string, ...any)
 	py   *pyoracle.Python // one process a call
 
+	mending sync.Mutex // one revives servers at a time
+
 	mu     sync.Mutex
 	stack  *stack.Stack
 	client *fluss.Client
@@ -156,6 +158,10 @@ func (c *cluster) ask(ctx context.Context, f func(context.Context, *pyoracle.Pyt
 			go func() { _ = py.Close() }()
 		}
 		c.mu.Unlock()
+		if c.opt.TabletServers > 1 {
+			// A server may die of a full disk some time after there is room again.
+			err = errors.Join(err, c.revive(ctx))
+		}
 	}
 	return err
 }

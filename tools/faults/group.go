@@ -108,7 +108,8 @@ func (g *group) leave(r *run) {
 // await waits until the servers are well again.
 func (g *group) await(r *run) {
 	<-g.over
-	if g.mended != nil {
+	if g.mended != nil && !r.mendFailed {
+		r.mendFailed = true
 		r.differ("mending the servers: %v", g.mended)
 	}
 }

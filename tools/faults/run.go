@@ -74,6 +74,7 @@ type run struct {
 	takeover string
 	// acknowledged: the options of a lost Fluss table are known to be its.
 	acknowledged bool
+	mendFailed   bool // said already
 }
 
 func (r *run) path() fluss.TablePath { return fluss.TablePath{Database: r.db, Table: templateTable} }
@@ -157,6 +158,9 @@ func (r *run) all(ctx context.Context) error {
 	}
 	if err := r.finish(ctx); err != nil {
 		return err
+	}
+	if r.group != nil {
+		r.group.await(r)
 	}
 	return r.check(ctx)
 }
@@ -404,6 +408,12 @@ func (r *run) follow(ctx context.Context, text string) error {
 	case said("start the coordinator anew") && r.group != nil:
 		r.rep.Evidence = append(r.rep.Evidence, "the coordinator was restarted, as the error says")
 		return r.c.restartCoordinator(ctx)
+	}
+	if r.group != nil {
+		r.group.await(r)
+		if err := r.c.revive(ctx); err != nil {
+			return err
+		}
 	}
 	pause := time.Second
 	if said("Another process is promoting this table") {

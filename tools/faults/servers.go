@@ -290,6 +290,8 @@ func (g *group) pauseZooKeeper(ctx context.Context) ([]string, func() error, err
 
 // revive starts servers that ended because of the fault, and waits for all.
 func (c *cluster) revive(ctx context.Context) error {
+	c.mending.Lock()
+	defer c.mending.Unlock()
 	sleep(ctx, 2*time.Second)
 	for _, p := range c.stack.Status() {
 		var id int
