@@ -30,6 +30,7 @@ var (
 	ErrSecurityDisabled        = errors.New("the cluster has no authorizer")
 	ErrSequence                = errors.New("the server does not accept the batch's sequence number")
 	ErrServerAnsweredUndefined = errors.New("the server failed without a defined error")
+	ErrNotHosted               = errors.New("the server does not have the bucket (yet)")
 
 	// ErrUnknownOutcome: the request may or may not have been carried out,
 	// since its answer was lost. Look before trying again.
@@ -72,6 +73,7 @@ var sentinels = map[error]wire.Code{
 	ErrAuthorization:           wire.CodeAuthorization,
 	ErrSecurityDisabled:        wire.CodeSecurityDisabled,
 	ErrServerAnsweredUndefined: wire.CodeUnknownServerError,
+	ErrNotHosted:               wire.CodeUnknownTableOrBucket,
 }
 
 // Error is an error that a server answered.

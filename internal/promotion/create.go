@@ -66,9 +66,8 @@ func (r *run) usable(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		never := errors.Is(err, fluss.ErrNotNoticed) || errors.Is(err, fluss.ErrNoLeader)
 		switch {
-		case !never || r.hist.loadTouched():
+		case !notInService(err) || r.hist.loadTouched():
 			return err
 		case try == createTries:
 			return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The cluster does not bring new tables into service",
@@ -81,6 +80,13 @@ func (r *run) usable(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// notInService says whether a table that was waited for has not come into
+// service: not noticed, without a leader, or with one that does not have the
+// bucket.
+func notInService(err error) bool {
+	return errors.Is(err, fluss.ErrNotNoticed) || errors.Is(err, fluss.ErrNoLeader) || errors.Is(err, fluss.ErrNotHosted)
 }
 
 // remake drops the table, which is empty, and creates it under a new ID.

@@ -247,7 +247,7 @@ func (r *run) target(ctx context.Context) ([]string, error) {
 	// An unfinished promotion: killed on its way, for a fence on another host.
 	order, more := choose(r.rnd, "load.send#5=kill", "load.end#1=kill", "prepare.schema.after#1=kill", "register.commit.after#1=kill"), []string(nil)
 	if r.Drop == dropFence {
-		order, more = fmt.Sprintf("load.send#%d=kill", r.between(1, sends)), []string{"FLUSS_FAULT_HOST=elsewhere"}
+		order, more = fmt.Sprintf("load.send#%d=kill", r.between(1, sends)), []string{"FLUSS_FAULT_HOST=far-away"}
 	}
 	o, err := r.w.run(ctx, r.environment(order, more...), apply()...)
 	if err == nil && o.Exit == 0 {
