@@ -19,6 +19,9 @@ func (r *run) enable(ctx context.Context) error {
 		if err := r.recheck(ctx); err != nil {
 			return err
 		}
+		if err := r.j.there(ctx); err != nil {
+			return err
+		}
 		if err := r.setDatalake(ctx, true); err != nil {
 			return err
 		}
@@ -35,6 +38,9 @@ func (r *run) enable(ctx context.Context) error {
 		return err
 	}
 	if err := r.readBack(ctx); err != nil {
+		return err
+	}
+	if err := r.j.there(ctx); err != nil {
 		return err
 	}
 	if err := r.journaled(ctx, EventEnabled, Detail{SnapshotID: r.hist.registered.Detail.SnapshotID}); err != nil {

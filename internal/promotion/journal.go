@@ -275,6 +275,25 @@ func (j *journal) append(ctx context.Context, e Event) (holder Event, ours bool,
 	}
 }
 
+// there makes sure that the journal was not dropped: its servers go on taking
+// rows for a while, and nothing of that is kept.
+func (j *journal) there(ctx context.Context) error {
+	info, err := wholeTable(ctx, j.client, j.path)
+	found := "no table " + j.path.String()
+	switch {
+	case err == nil && info.TableID == j.info.TableID:
+		return nil
+	case err == nil:
+		found = fmt.Sprintf("another table %s, with ID %d", j.path, info.TableID)
+	case !isNotExist(err):
+		return fmt.Errorf("promotion: journal %s: %w", j.path, err)
+	}
+	return Problem{Severity: SeverityError, Summary: "The journal was dropped while the table was promoted",
+		Found: found, Required: fmt.Sprintf("the journal with table ID %d", j.info.TableID),
+		Why: "what was done is not recorded any more, and nothing keeps two processes from working on one table",
+		Fix: "find out who dropped the journal; make sure that no promotion of this table is running anywhere, drop the Fluss table by hand and apply again"}
+}
+
 // encode makes the key and the row of one event.
 func (j *journal) encode(values []any) (key, encoded []byte, err error) {
 	j.encoding.Lock()

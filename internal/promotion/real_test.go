@@ -397,6 +397,37 @@ func TestRealJournalFirstUse(t *testing.T) {
 	}
 }
 
+// A journal that is dropped takes rows for a while yet: nobody may take that for
+// a journal.
+func TestRealJournalDropped(t *testing.T) {
+	e := real(t)
+	ctx := deadline(t)
+	c, err := e.svc.connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := TableName{"journal_" + uuid.NewString()[:8], "journal"}
+	j, err := openJournal(ctx, c.client, name, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.there(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.client.DropTable(ctx, flussPath(name), false); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.there(ctx); !isProblem(err) || !strings.Contains(err.Error(), "no table "+name.String()) {
+		t.Errorf("dropped: %v", err)
+	}
+	if _, err := openJournal(ctx, c.client, name, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.there(ctx); !isProblem(err) || !strings.Contains(err.Error(), "another table") {
+		t.Errorf("dropped and made anew: %v", err)
+	}
+}
+
 // Of two writers of one place in the journal exactly one wins, and both learn
 // who.
 func TestRealJournalIsCompareAndSet(t *testing.T) {

@@ -351,7 +351,7 @@ func (r *run) finish(ctx context.Context) error {
 		}
 		r.rep.Later = append(r.rep.Later, o)
 		if o.Exit == 0 {
-			return nil
+			return r.forgotten(ctx)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -364,6 +364,28 @@ func (r *run) finish(ctx context.Context) error {
 		}
 	}
 	return fmt.Errorf("after %d more tries it is not done: %s", laterApplies, excerpt(r.rep.Later[len(r.rep.Later)-1].text))
+}
+
+// forgotten deals with a Terraform that was killed by a second interrupt while it
+// was destroying: it may have lost the resource from its state, as it warns.
+// What is left is imported and destroyed, as the guide says.
+func (r *run) forgotten(ctx context.Context) error {
+	if r.Fault != terraformInt2 || !r.removed {
+		return nil
+	}
+	left, err := r.operation(ctx)
+	if err != nil || left == "" {
+		return err
+	}
+	r.rep.Evidence = append(r.rep.Evidence, "Terraform, interrupted twice, lost the promotion from its state")
+	for _, c := range [][]string{{"import", "-input=false", address, r.db + "." + templateTable}, destroy()} {
+		o, err := r.w.run(ctx, r.environment(""), c...)
+		if err != nil {
+			return err
+		}
+		r.rep.Later = append(r.rep.Later, o)
+	}
+	return nil
 }
 
 // clear says whether an error is one that a user can act on.
