@@ -119,7 +119,7 @@ func (b *bench) againstJava(ctx context.Context) error {
 			b.results.planned[i] = append(b.results.planned[i], took)
 		}
 		if said[0] != said[1] || said[0] == "" {
-			return fmt.Errorf("Paimon plans %q (partitions, files, records, bytes), this reader %q", said[0], said[1])
+			return fmt.Errorf("plan of Paimon is %q (partitions, files, records, bytes), this reader %q", said[0], said[1])
 		}
 	}
 	return nil
