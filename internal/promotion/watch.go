@@ -102,7 +102,7 @@ func progressOf(h *history, events []Event) Progress {
 		e := &events[i]
 		switch {
 		case e.Kind == EventLoading:
-			began, last = e, e
+			began, last, p.TotalRows = e, e, e.Detail.TotalRows
 		case began != nil && e.Owner.Token == began.Owner.Token:
 			if e.Detail.Rows > 0 {
 				last = e
@@ -159,7 +159,7 @@ func (s *Service) Cancel(ctx context.Context, name TableName, reason string, wat
 			return out, err
 		}
 	}
-	out.Requested = true
+	out.Requested, st.CancelRequested = true, true
 	id := st.Result.OperationID
 	seen, quietUntil := newestByOwner(st.Events), bootTime()+silentIntervals*s.cfg.Heartbeat
 	for {
