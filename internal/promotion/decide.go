@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 )
 
 type action int
@@ -94,11 +96,7 @@ func (r *run) recognise() error {
 			Fix:      "rename or drop the Fluss table if it is not needed; it was not touched"}
 	}
 	if h.started == nil {
-		return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The journal of this promotion is missing",
-			Found:    fmt.Sprintf("table %s carries operation %s, of which the journal %s knows nothing", r.path, h.id, r.s.cfg.Journal),
-			Required: "the journal that the operation was written to",
-			Why:      "without it nothing proves that no other process is still loading the table, so it is neither used nor dropped",
-			Fix:      "set the provider's journal block to the journal that was used; if it is lost, make sure that no promotion of this table is running anywhere, drop the Fluss table by hand and apply again"}
+		return journalMissing(r.path, h.id, r.s.cfg.Journal)
 	}
 	if h.hasTable && h.tableID != r.info.TableID {
 		return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The Fluss table is not the one that the operation created",
@@ -115,6 +113,16 @@ func (r *run) recognise() error {
 			Fix: fmt.Sprintf("apply with that selection, or remove the unfinished promotion first: terraform import fluss_lake_promotion.NAME %s, then terraform destroy", r.spec.Name)}
 	}
 	return nil
+}
+
+// journalMissing is the refusal to touch a table whose operation the journal
+// does not know.
+func journalMissing(path fluss.TablePath, operationID string, journal TableName) Problem {
+	return Problem{Severity: SeverityError, Attribute: []string{"table"}, Summary: "The journal of this promotion is missing",
+		Found:    fmt.Sprintf("table %s carries operation %s, of which the journal %s knows nothing", path, operationID, journal),
+		Required: "the journal that the operation was written to",
+		Why:      "without it nothing proves that no other process is still loading the table, so it is neither used nor dropped",
+		Fix:      "set the provider's journal block (promotionctl: -journal) to the journal that was used; if it is lost, make sure that no promotion of this table is running anywhere, drop the Fluss table by hand and apply again"}
 }
 
 // sourceMoved compares the source with what the operation pinned: a Problem

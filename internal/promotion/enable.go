@@ -54,12 +54,9 @@ func (r *run) enable(ctx context.Context) error {
 // snapshot is registered: the tiering service would write the loaded rows into
 // the Paimon table a second time. Datalake is then switched off again.
 func (r *run) notEnabledYet(ctx context.Context) error {
-	info, err := r.c.client.GetTable(ctx, r.path)
+	info, err := r.tableNow(ctx)
 	if err != nil {
 		return err
-	}
-	if info.TableID != r.info.TableID {
-		return fmt.Errorf("promotion: %s: the table ID is %d, it was %d: somebody dropped the table and made it anew", r.path, info.TableID, r.info.TableID)
 	}
 	if info.Descriptor.Properties[enabledProperty] != "true" {
 		return nil
@@ -203,14 +200,24 @@ func foreignCommits(ctx context.Context, t *paimon.Table, pinned Fingerprint, fo
 	return nil
 }
 
-// readBack compares what the cluster shows with the journal.
-func (r *run) readBack(ctx context.Context) error {
+// tableNow reads the Fluss table again and makes sure that it is still the one
+// that this run works on.
+func (r *run) tableNow(ctx context.Context) (*fluss.TableInfo, error) {
 	info, err := r.c.client.GetTable(ctx, r.path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if info.TableID != r.info.TableID {
-		return fmt.Errorf("promotion: %s: the table ID is %d, it was %d: somebody dropped the table and made it anew", r.path, info.TableID, r.info.TableID)
+		return nil, fmt.Errorf("promotion: %s: the table ID is %d, it was %d: somebody dropped the table and made it anew", r.path, info.TableID, r.info.TableID)
+	}
+	return info, nil
+}
+
+// readBack compares what the cluster shows with the journal.
+func (r *run) readBack(ctx context.Context) error {
+	info, err := r.tableNow(ctx)
+	if err != nil {
+		return err
 	}
 	if info.Descriptor.Properties[enabledProperty] != "true" {
 		return fmt.Errorf("promotion: %s: %s is %q after enabling", r.path, enabledProperty, info.Descriptor.Properties[enabledProperty])

@@ -96,20 +96,33 @@ func (e *realEnv) refused(t *testing.T, s Spec, texts ...string) Result {
 	return res
 }
 
+// connections are what a run works with; the journal is made where there is none.
+func (e *realEnv) connections(t *testing.T) (*connection, *journal) {
+	t.Helper()
+	c, err := e.svc.connect(deadline(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := openJournal(deadline(t), c.client, e.svc.cfg.Journal, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, j
+}
+
+// newRun is a run that has done nothing yet.
+func (e *realEnv) newRun(t *testing.T, s Spec) *run {
+	t.Helper()
+	c, j := e.connections(t)
+	return &run{s: e.svc, c: c, j: j, spec: s, path: flussPath(s.Name), drained: true}
+}
+
 // begun makes an operation that has come to loading, with rows of the source in
 // Fluss or without, by an owner that just stops.
 func (e *realEnv) begun(t *testing.T, s Spec, owner func(*Owner)) *run {
 	t.Helper()
 	ctx := deadline(t)
-	c, err := e.svc.connect(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := openJournal(ctx, c.client, e.svc.cfg.Journal, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &run{s: e.svc, c: c, j: j, spec: s, path: flussPath(s.Name), drained: true}
+	r := e.newRun(t, s)
 	steps := []func(context.Context) error{r.look, r.startNew, r.create, r.prepare}
 	for i, step := range steps {
 		if err := step(ctx); err != nil {

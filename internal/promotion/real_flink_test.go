@@ -45,30 +45,16 @@ func (e *realEnv) large(t *testing.T) (Spec, pyoracle.BenchTable) {
 	}
 	s := Spec{Name: TableName{e.db, "t"}, PrepareSource: true, Verification: VerifySample, Engine: engineFlink,
 		Flink: &FlinkLoad{Settings: restarts}}
-	if c, _ := e.openedConnections(t); c.generation == generation09 {
+	if c, _ := e.connections(t); c.generation == generation09 {
 		s.LakeLayout = layoutLegacy
 	}
 	return s, table
 }
 
-// openedConnections is connections where there may be no journal yet.
-func (e *realEnv) openedConnections(t *testing.T) (*connection, *journal) {
-	t.Helper()
-	c, err := e.svc.connect(minutes(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := openJournal(minutes(t), c.client, e.svc.cfg.Journal, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c, j
-}
-
 // loading waits until Fluss holds rows that the job wrote, and returns the job.
 func (e *realEnv) loading(t *testing.T, s Spec) string {
 	t.Helper()
-	c, j := e.openedConnections(t)
+	c, j := e.connections(t)
 	for ctx := minutes(t); ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 		info, h, err := findOperation(ctx, c, j, flussPath(s.Name))
 		if err != nil {
@@ -283,7 +269,7 @@ func TestRealFlinkJobFails(t *testing.T) {
 	if h.jobID != id || h.jobEnded != flink.StateFailed || h.ended != EventInterrupted || !h.drained {
 		t.Errorf("journal: job %s %s, %s, drained %t", h.jobID, h.jobEnded, h.ended, h.drained)
 	}
-	_, j := e.openedConnections(t)
+	_, j := e.connections(t)
 	events, err := j.read(minutes(t), h.id)
 	if err != nil {
 		t.Fatal(err)
@@ -423,7 +409,7 @@ func TestRealFlinkRefused(t *testing.T) {
 	e := flinkReal(t)
 	s := e.sample(t, "pk_levels", "t")
 	s.Engine = engineFlink
-	c, j := e.openedConnections(t)
+	c, j := e.connections(t)
 	r := &run{s: e.svc, c: c, j: j, spec: s, path: flussPath(s.Name), drained: true}
 	wrong, err := row.ParseType("ARRAY<INT>")
 	if err != nil {
@@ -487,7 +473,7 @@ func TestRealFlinkBadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.close(minutes(t))
-	conn, _ := e.openedConnections(t)
+	conn, _ := e.connections(t)
 	if err := f.catalogs(minutes(t), conn, "another-cluster", s); err == nil || !strings.Contains(err.Error(), "another-cluster") {
 		t.Errorf("another cluster: %v", err)
 	}

@@ -329,19 +329,13 @@ func TestRealDroppingIsStartedOver(t *testing.T) {
 func TestRealJournalWithoutBeginning(t *testing.T) {
 	e := real(t)
 	s := e.sample(t, "pk_levels", "t")
-	c, err := e.svc.connect(deadline(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := openJournal(deadline(t), c.client, e.svc.cfg.Journal, true)
-	if err != nil {
-		t.Fatal(err)
-	}
 	id, err := newOperationID()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{s: e.svc, c: c, j: j, spec: s, path: flussPath(s.Name), op: hold(deadline(t), j, id, s.Name, 0, beat)}
+	r := e.newRun(t, s)
+	r.op = hold(deadline(t), r.j, id, s.Name, 0, beat)
+	r.longLease()
 	e.do(t, r.look, func(ctx context.Context) error { return r.op.append(ctx, EventEnabled, Detail{}) }, r.createTable)
 	if obs, err := e.svc.Observe(deadline(t), Ref{Name: s.Name}); err == nil || !strings.Contains(err.Error(), id) {
 		t.Errorf("%+v, %v", obs, err)

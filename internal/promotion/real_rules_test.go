@@ -45,15 +45,7 @@ func TestRealCreateRace(t *testing.T) {
 	e := real(t)
 	s := e.sample(t, "pk_levels", "t")
 	begin := func() *run {
-		c, err := e.svc.connect(deadline(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		j, err := openJournal(deadline(t), c.client, e.svc.cfg.Journal, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := &run{s: e.svc, c: c, j: j, spec: s, path: flussPath(s.Name), drained: true}
+		r := e.newRun(t, s)
 		e.do(t, r.look, r.startNew)
 		return r
 	}
@@ -259,19 +251,6 @@ func TestRealRemovalGivenUp(t *testing.T) {
 	}
 }
 
-func (e *realEnv) connections(t *testing.T) (*connection, *journal) {
-	t.Helper()
-	c, err := e.svc.connect(deadline(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := openJournal(deadline(t), c.client, e.svc.cfg.Journal, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c, j
-}
-
 func (e *realEnv) found(t *testing.T, s Spec) (*fluss.TableInfo, *history) {
 	t.Helper()
 	c, j := e.connections(t)
@@ -381,7 +360,7 @@ func TestRealDrift(t *testing.T) {
 		})
 		other := &run{s: e.svc, c: c, spec: s, path: info.Path, info: info}
 		other.spec.Partitions = []map[string]string{{"p": "b"}}
-		e.do(t, other.look2(t))
+		e.do(t, other.openComplete(t))
 		writeForeign(t, other)
 		warnings(t, s, res, "b")
 	})
@@ -428,8 +407,8 @@ func TestRealDrift(t *testing.T) {
 	})
 }
 
-// look2 opens the source of a promotion that is complete, for its bucket tasks.
-func (r *run) look2(t *testing.T) func(context.Context) error {
+// openComplete opens the source of a promotion that is complete, for its bucket tasks.
+func (r *run) openComplete(t *testing.T) func(context.Context) error {
 	t.Helper()
 	return func(ctx context.Context) error {
 		src, err := r.s.openSource(ctx, r.c, r.spec.Name)

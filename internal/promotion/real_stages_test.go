@@ -13,15 +13,7 @@ var stagesInOrder = []Stage{StageCreated, StagePrepared, StageLoading, StageLoad
 // Enabled means: datalake is on, and not journaled.
 func (e *realEnv) at(t *testing.T, s Spec, stage Stage, owner func(*Owner)) *run {
 	t.Helper()
-	c, err := e.svc.connect(deadline(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := openJournal(deadline(t), c.client, e.svc.cfg.Journal, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &run{s: e.svc, c: c, j: j, spec: s, path: flussPath(s.Name), drained: true}
+	r := e.newRun(t, s)
 	e.do(t, r.look, func(ctx context.Context) error {
 		defer func() {
 			if r.op != nil && owner != nil {

@@ -51,15 +51,7 @@ func TestRealStoppedBeforePrepared(t *testing.T) {
 			t.Run(name+"/"+sample, func(t *testing.T) {
 				s := e.sample(t, sample, strings.ReplaceAll(name, " ", "_")+"_"+sample)
 				ctx := deadline(t)
-				c, err := e.svc.connect(ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
-				j, err := openJournal(ctx, c.client, e.svc.cfg.Journal, true)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r := &run{s: e.svc, c: c, j: j, spec: s, path: flussPath(s.Name), drained: true}
+				r := e.newRun(t, s)
 				if err := r.look(ctx); err != nil {
 					t.Fatal(err)
 				}
@@ -433,14 +425,7 @@ func TestRealJournalDropped(t *testing.T) {
 func TestRealJournalIsCompareAndSet(t *testing.T) {
 	e := real(t)
 	ctx := deadline(t)
-	c, err := e.svc.connect(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := openJournal(ctx, c.client, e.svc.cfg.Journal, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, j := e.connections(t)
 	id, err := newOperationID()
 	if err != nil {
 		t.Fatal(err)

@@ -261,10 +261,7 @@ func (s *Service) sameCluster(ctx context.Context, ref Ref) (*connection, *journ
 func (rm *removal) allowed(ctx context.Context, opt RemoveOptions, wait bool) error {
 	h := rm.d.hist
 	if h.started == nil {
-		return Problem{Severity: SeverityError, Summary: "The journal of this promotion is missing",
-			Found:    fmt.Sprintf("table %s carries operation %s, of which the journal %s knows nothing", rm.d.path, h.id, rm.d.s.cfg.Journal),
-			Required: "the journal that the operation was written to", Why: "without it nothing proves that no other process is still loading the table",
-			Fix: "set the provider's journal block to the journal that was used"}
+		return journalMissing(rm.d.path, h.id, rm.d.s.cfg.Journal)
 	}
 	if (!rm.enabled || h.ended == EventDropping) && !ownerProvenEnded(h) {
 		return notTerminal(h, "removing the table")

@@ -2,6 +2,7 @@ package promotion
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,7 +40,7 @@ type Status struct {
 }
 
 // ErrNoPromotion is matched by errors about tables without a promotion.
-var ErrNoPromotion = fmt.Errorf("promotion: the Fluss table does not exist or was not made by a promotion")
+var ErrNoPromotion = errors.New("promotion: the Fluss table does not exist or was not made by a promotion")
 
 // Status reads the operation of a table from its journal, once. It changes
 // nothing. The error matches ErrNoPromotion where there is none.
@@ -49,11 +50,7 @@ func (s *Service) Status(ctx context.Context, name TableName) (*Status, error) {
 }
 
 func (s *Service) status(ctx context.Context, name TableName) (*journal, *Status, error) {
-	c, err := s.connect(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	j, err := openJournal(ctx, c.client, s.cfg.Journal, false)
+	c, j, err := s.sameCluster(ctx, Ref{Name: name})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,9 +62,7 @@ func (s *Service) status(ctx context.Context, name TableName) (*journal, *Status
 		return nil, nil, fmt.Errorf("%w: %s", ErrNoPromotion, name)
 	}
 	if hist.started == nil {
-		return nil, nil, Problem{Severity: SeverityError, Summary: "The journal of this promotion is missing",
-			Found:    fmt.Sprintf("table %s carries operation %s, of which the journal %s knows nothing", name, hist.id, s.cfg.Journal),
-			Required: "the journal that the operation was written to", Fix: "name the journal that was used"}
+		return nil, nil, journalMissing(flussPath(name), hist.id, s.cfg.Journal)
 	}
 	events, err := j.read(ctx, hist.id)
 	if err != nil {
