@@ -2,9 +2,7 @@ package promotion
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss/row"
 )
@@ -280,7 +279,7 @@ func TestRealRemoveUntiered(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := inventory(t, filepath.Join(e.st.Warehouse, e.db+".db", "t"))
-	maps.DeleteFunc(after, func(path string, _ [32]byte) bool { // disabling datalake adds a schema version
+	maps.DeleteFunc(after, func(path, _ string) bool { // disabling datalake adds a schema version
 		_, old := before[path]
 		return !old && strings.HasPrefix(path, "schema/")
 	})
@@ -292,19 +291,10 @@ func TestRealRemoveUntiered(t *testing.T) {
 	}
 }
 
-// inventory is the content of a folder, by path and hash.
-func inventory(t *testing.T, dir string) map[string][32]byte {
+func inventory(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	out := map[string][32]byte{}
-	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		rel, _ := filepath.Rel(dir, path)
-		out[filepath.ToSlash(rel)] = sha256.Sum256(data)
-		return err
-	}); err != nil {
+	out, err := acctest.Inventory(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return out

@@ -3,13 +3,14 @@ package provider
 import (
 	"testing"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/promotion"
 )
 
 // The action against each thing that it can find, from a root module of its own.
 func TestTF115CancelAction(t *testing.T) {
 	t.Parallel()
-	needTerraform(t, 14)
+	acctest.NeedTerraform(t, 14) // actions
 	const invoke = "-invoke=action.fluss_lake_promotion_cancel.stop"
 	block := func(more string) string {
 		return providerBlock + `

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest"
 )
 
 // The environment that makes the test binary a provider over a fake cluster.
@@ -60,37 +62,6 @@ provider "fluss" {
 }
 `
 
-func terraformPath() string {
-	if path := os.Getenv("TF_ACC_TERRAFORM_PATH"); path != "" {
-		return path
-	}
-	return "terraform"
-}
-
-// needTerraform skips a test that needs a later Terraform than the one under
-// test, 1.minor. Its name says TF115, and the acceptance tests run those under
-// Terraform 1.15, where a skip counts as failed.
-func needTerraform(t *testing.T, minor int) {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), terraformPath(), "version", "-json").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var v struct {
-		Version string `json:"terraform_version"`
-	}
-	if err := json.Unmarshal(out, &v); err != nil {
-		t.Fatal(err)
-	}
-	var have int
-	if _, err := fmt.Sscanf(v.Version, "1.%d.", &have); err != nil {
-		t.Fatalf("terraform version %q: %v", v.Version, err)
-	}
-	if have < minor {
-		t.Skipf("Terraform %s; 1.%d is needed", v.Version, minor)
-	}
-}
-
 func newTerraformDir(t *testing.T) *terraformDir {
 	t.Helper()
 	self, err := os.Executable()
@@ -123,7 +94,7 @@ func (d *terraformDir) write(t *testing.T, config string) {
 
 // command is a Terraform command in a process group of its own.
 func (d *terraformDir) command(ctx context.Context, out *bytes.Buffer, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, terraformPath(), args...)
+	cmd := exec.CommandContext(ctx, acctest.Terraform(), args...)
 	cmd.Dir, cmd.Env = d.dir, d.env
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/pyoracle"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 )
@@ -24,28 +22,6 @@ import (
 // operationProperty is the custom property of a Fluss table that names its
 // operation; part of the journal's format.
 const operationProperty = "promotion.operation-id"
-
-// inventory is the hash of every file below a folder, by path.
-func inventory(dir string) (map[string]string, error) {
-	out := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		sum := sha256.Sum256(data)
-		out[rel] = hex.EncodeToString(sum[:])
-		return nil
-	})
-	return out, err
-}
 
 func contains(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
@@ -196,7 +172,7 @@ func (r *run) checkRows(ctx context.Context) error {
 // checkFiles compares the table's files with those before: only schema versions
 // may be new.
 func (r *run) checkFiles() error {
-	after, err := inventory(filepath.Dir(r.tableDir()))
+	after, err := acctest.Inventory(filepath.Dir(r.tableDir()))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/pyoracle"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/stack"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
@@ -252,7 +253,7 @@ func makeTemplate(ctx context.Context, py *pyoracle.Python, dir string) (*templa
 	if _, err := py.WritePaimon(ctx, def); err != nil {
 		return nil, err
 	}
-	before, err := inventory(t.dir)
+	before, err := acctest.Inventory(t.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +261,7 @@ func makeTemplate(ctx context.Context, py *pyoracle.Python, dir string) (*templa
 	if _, err := py.WritePaimon(ctx, def); err != nil {
 		return nil, err
 	}
-	after, err := inventory(t.dir)
+	after, err := acctest.Inventory(t.dir)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 )
@@ -173,7 +174,7 @@ func (r *run) setUp(ctx context.Context) error {
 	}
 	r.snapshot = 2
 	var err error
-	if r.before, err = inventory(filepath.Dir(r.tableDir())); err != nil {
+	if r.before, err = acctest.Inventory(filepath.Dir(r.tableDir())); err != nil {
 		return err
 	}
 	r.w, err = newWorkspace(filepath.Join(r.dir, "w"), r.u.provider, r.config())
@@ -268,7 +269,7 @@ func (r *run) target(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 		var files map[string]string
-		if files, err = inventory(filepath.Dir(r.tableDir())); err != nil {
+		if files, err = acctest.Inventory(filepath.Dir(r.tableDir())); err != nil {
 			return nil, err
 		}
 		for f, sum := range files { // the killed operation may have prepared the table

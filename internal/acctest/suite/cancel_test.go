@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest"
 )
 
 // cancelled runs an apply, asks it to stop while it loads, and wants: the apply
@@ -86,9 +88,7 @@ func TestPromotionctlCancel(t *testing.T) {
 // The action, from a root module of its own while the apply holds its workspace.
 func TestTF115CancelMidLoad(t *testing.T) {
 	e := need(t)
-	if !strings.HasSuffix(terraform(), "terraform-1.15") {
-		t.Skip("actions need Terraform 1.14")
-	}
+	acctest.NeedTerraform(t, 14) // actions
 	e.cancelled(t, func(db string) {
 		w := e.workspace(t, fmt.Sprintf(`
 action "fluss_lake_promotion_cancel" "stop" {

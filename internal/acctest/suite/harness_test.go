@@ -6,11 +6,8 @@ package suite
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -22,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/flinksql"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/stack"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
@@ -148,23 +146,7 @@ func (e *env) useSample(t *testing.T, sample, db, table string) {
 // inventory is the hash of every file below a folder, by path.
 func inventory(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	out := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		sum := sha256.Sum256(data)
-		out[rel] = hex.EncodeToString(sum[:])
-		return nil
-	})
+	out, err := acctest.Inventory(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,16 +214,8 @@ func (w *workspace) config(hcl string) {
 	w.file("main.tf", "terraform {\n  required_providers {\n    fluss = { source = \"fluss-lake/fluss\" }\n  }\n}\n"+hcl)
 }
 
-// terraform is the command under test: TF_ACC_TERRAFORM_PATH or the one on PATH.
-func terraform() string {
-	if p := os.Getenv("TF_ACC_TERRAFORM_PATH"); p != "" {
-		return p
-	}
-	return "terraform"
-}
-
 func (w *workspace) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
-	cmd := exec.CommandContext(timeout(w.t, 5*time.Minute), terraform(), args...)
+	cmd := exec.CommandContext(timeout(w.t, 5*time.Minute), acctest.Terraform(), args...)
 	var out bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.dir, w.env, &out, &out
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
