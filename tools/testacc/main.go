@@ -23,7 +23,7 @@ import (
 )
 
 // packages are those with tests against real servers or a real Terraform.
-var packages = []string{"./internal/fluss", "./internal/flink", "./internal/promotion", "./internal/provider/...", "./internal/acctest/..."}
+var packages = []string{"./internal/fluss", "./internal/flink", "./internal/promotion", "./internal/paimon/orc", "./internal/provider/...", "./internal/acctest/..."}
 
 // pass is one run of the tests with one Terraform.
 type pass struct {

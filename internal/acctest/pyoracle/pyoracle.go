@@ -125,6 +125,9 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("pyoracle: %s: %s", e.Script, e.Message) }
 
+// Executable is the Python with every package of requirements.txt.
+func (p *Python) Executable() string { return p.exe }
+
 // Run runs one of the scripts with its arguments and reads its answer into into.
 func (p *Python) Run(ctx context.Context, script string, args, into any) error {
 	in, err := json.Marshal(args)

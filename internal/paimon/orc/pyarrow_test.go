@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/pyoracle"
 )
 
 var typesColumns = []Column{
@@ -36,13 +38,16 @@ func TestPyarrow(t *testing.T) { checkPyarrow(t, "testdata/pyarrow") }
 
 // TestPyarrowFresh does it with other values, written now.
 func TestPyarrowFresh(t *testing.T) {
-	python := os.Getenv("ORC_TEST_PYTHON")
-	if python == "" {
-		t.Skip("ORC_TEST_PYTHON is not set: it names a Python with pyarrow")
+	if os.Getenv("STACK_TEST") == "" {
+		t.Skip("STACK_TEST is not set: the Python environment is not made")
+	}
+	py, err := pyoracle.New(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
 	for seed := range 3 {
 		dir := t.TempDir()
-		if out, err := exec.CommandContext(t.Context(), python, "testdata/make_pyarrow.py", dir, strconv.Itoa(1000+seed)).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), py.Executable(), "testdata/make_pyarrow.py", dir, strconv.Itoa(1000+seed)).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		checkPyarrow(t, dir)
