@@ -9,7 +9,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hamba/avro/v2"
+	lib "github.com/hamba/avro/v2"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon/avro"
 )
 
 // entry is one entry of a manifest: a data file that was added or deleted.
@@ -46,7 +48,7 @@ const absent = math.MinInt64
 type entryReader struct {
 	plan   *planner
 	file   string
-	cursor cursor
+	cursor avro.Cursor
 	raw    rawEntry
 	read   step // one entry into raw
 	stats  map[int64]*statsReader
@@ -84,12 +86,12 @@ func (p *planner) readManifest(ctx context.Context, name string) (pieces [][]ent
 			return fmt.Errorf("a block says it has %d entries in %d bytes", count, len(block))
 		}
 		entries := make([]entry, count)
-		r.cursor.reset(block)
+		r.cursor.Reset(block)
 		for i := range entries {
 			r.raw = rawEntry{deleteRows: absent, firstRow: absent}
 			r.read(&r.cursor)
-			if r.cursor.err != nil {
-				return fmt.Errorf("entry %d of a block: %w", i, r.cursor.err)
+			if r.cursor.Err() != nil {
+				return fmt.Errorf("entry %d of a block: %w", i, r.cursor.Err())
 			}
 			if err := r.raw.check(); err != nil {
 				return fmt.Errorf("entry %d of a block: %w", i, err)
@@ -98,7 +100,7 @@ func (p *planner) readManifest(ctx context.Context, name string) (pieces [][]ent
 				return outside
 			}
 		}
-		if len(r.cursor.b) > 0 {
+		if r.cursor.Left() > 0 {
 			return errors.New("a block has bytes after its last record")
 		}
 		pieces = append(pieces, entries)
@@ -111,16 +113,16 @@ func (p *planner) readManifest(ctx context.Context, name string) (pieces [][]ent
 }
 
 // compile makes the steps of the writer's schema.
-func (r *entryReader) compile(schema *avro.RecordSchema) (err error) {
+func (r *entryReader) compile(schema *lib.RecordSchema) (err error) {
 	raw := &r.raw
-	r.read, err = compileRecord(schema, requiredOfEntry, map[string]func(*avro.Field) (step, error){
+	r.read, err = compileRecord(schema, requiredOfEntry, map[string]func(*lib.Field) (step, error){
 		"_VERSION":       number(&raw.version),
 		"_KIND":          number(&raw.kind),
 		"_PARTITION":     view(&raw.partition),
 		"_BUCKET":        number(&raw.bucket),
 		"_TOTAL_BUCKETS": number(&raw.totalBuckets),
-		"_FILE": func(f *avro.Field) (step, error) {
-			return record(f, requiredOfFile, map[string]func(*avro.Field) (step, error){
+		"_FILE": func(f *lib.Field) (step, error) {
+			return record(f, requiredOfFile, map[string]func(*lib.Field) (step, error){
 				"_FILE_NAME":           view(&raw.name),
 				"_FILE_SIZE":           number(&raw.size),
 				"_ROW_COUNT":           number(&raw.rows),
@@ -144,43 +146,43 @@ func (r *entryReader) compile(schema *avro.RecordSchema) (err error) {
 }
 
 // rawStats reads statistics where the plan keeps any.
-func (r *entryReader) rawStats(to *rawStats) func(*avro.Field) (step, error) {
-	return func(f *avro.Field) (step, error) {
+func (r *entryReader) rawStats(to *rawStats) func(*lib.Field) (step, error) {
+	return func(f *lib.Field) (step, error) {
 		if len(r.plan.opts.Stats) == 0 {
-			return skipper(f.Type()), nil
+			return avro.Skip(f.Type()), nil
 		}
-		return record(f, []string{"_MIN_VALUES", "_MAX_VALUES"}, map[string]func(*avro.Field) (step, error){
+		return record(f, []string{"_MIN_VALUES", "_MAX_VALUES"}, map[string]func(*lib.Field) (step, error){
 			"_MIN_VALUES":  view(&to.min),
 			"_MAX_VALUES":  view(&to.max),
-			"_NULL_COUNTS": func(f *avro.Field) (step, error) { return arrayField(f, &to.nulls, counts) },
+			"_NULL_COUNTS": func(f *lib.Field) (step, error) { return arrayField(f, &to.nulls, counts) },
 		})
 	}
 }
 
-func number(to *int64) func(*avro.Field) (step, error) {
-	return func(f *avro.Field) (step, error) { return longField(f, to, absent) }
+func number(to *int64) func(*lib.Field) (step, error) {
+	return func(f *lib.Field) (step, error) { return longField(f, to, absent) }
 }
 
-func view(to *[]byte) func(*avro.Field) (step, error) {
-	return func(f *avro.Field) (step, error) { return bytesField(f, to) }
+func view(to *[]byte) func(*lib.Field) (step, error) {
+	return func(f *lib.Field) (step, error) { return bytesField(f, to) }
 }
 
-func textList(to *[][]byte) func(*avro.Field) (step, error) {
-	return func(f *avro.Field) (step, error) { return arrayField(f, to, texts) }
+func textList(to *[][]byte) func(*lib.Field) (step, error) {
+	return func(f *lib.Field) (step, error) { return arrayField(f, to, texts) }
 }
 
 // record makes the step of a field that is a record. Writers before 0.9 made
 // such fields nullable; one that is null lacks what is required.
-func record(f *avro.Field, required []string, fields map[string]func(*avro.Field) (step, error)) (step, error) {
+func record(f *lib.Field, required []string, fields map[string]func(*lib.Field) (step, error)) (step, error) {
 	s, null := f.Type(), int64(absent)
-	if u, ok := s.(*avro.UnionSchema); ok && u.Nullable() {
+	if u, ok := s.(*lib.UnionSchema); ok && u.Nullable() {
 		at, other := u.Indices()
 		s, null = u.Types()[other], int64(at)
 	}
-	if ref, ok := s.(*avro.RefSchema); ok {
+	if ref, ok := s.(*lib.RefSchema); ok {
 		s = ref.Schema()
 	}
-	rec, ok := s.(*avro.RecordSchema)
+	rec, ok := s.(*lib.RecordSchema)
 	if !ok {
 		return nil, fmt.Errorf("its field %s is of type %s; required is a record", f.Name(), clip(s.String()))
 	}
@@ -188,27 +190,27 @@ func record(f *avro.Field, required []string, fields map[string]func(*avro.Field
 	if err != nil || null == absent {
 		return read, err
 	}
-	return func(c *cursor) {
-		switch i := c.long(); i {
+	return func(c *avro.Cursor) {
+		switch i := c.Long(); i {
 		case 1 - null:
 			read(c)
 		case null:
-			c.fail(fmt.Errorf("its %s is null", f.Name()))
+			c.Fail(fmt.Errorf("its %s is null", f.Name()))
 		default:
-			c.fail(fmt.Errorf("it has choice %d of a union of 2", i))
+			c.Fail(fmt.Errorf("it has choice %d of a union of 2", i))
 		}
 	}, nil
 }
 
 // compileRecord makes the step of a record: fields by name, others skipped.
-func compileRecord(schema *avro.RecordSchema, required []string, fields map[string]func(*avro.Field) (step, error)) (step, error) {
+func compileRecord(schema *lib.RecordSchema, required []string, fields map[string]func(*lib.Field) (step, error)) (step, error) {
 	var steps []step
 	found := map[string]bool{}
 	for _, f := range schema.Fields() {
 		found[f.Name()] = true
 		make, wanted := fields[f.Name()]
 		if !wanted {
-			steps = append(steps, skipper(f.Type()))
+			steps = append(steps, avro.Skip(f.Type()))
 			continue
 		}
 		s, err := make(f)

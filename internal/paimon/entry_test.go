@@ -151,12 +151,12 @@ func TestManifestDamage(t *testing.T) {
 		has  string
 	}{
 		"list of 2^62":            {manifestOf(t, manifestSchema("", list), long(1<<62)), "more elements than the block has bytes"},
-		"list of -2^63":           {manifestOf(t, manifestSchema("", list), long(-1<<63, 0)), "more elements than the block has bytes"},
+		"list of -2^63":           {manifestOf(t, manifestSchema("", list), long(-1<<63, 0)), "an array with an impossible count"},
 		"nothings, again":         {manifestOf(t, manifestSchema("", foreign), long(1, 30, 30, 30, 30, 0, 0)), "more elements than the block has bytes"},
-		"text of 2^40":            {manifestOf(t, manifestSchema("", `,{"name":"x","type":"string"}`), long(1<<40)), "ends within a value"},
-		"text of -1":              {manifestOf(t, manifestSchema("", `,{"name":"x","type":"string"}`), long(-1)), "ends within a value"},
+		"text of 2^40":            {manifestOf(t, manifestSchema("", `,{"name":"x","type":"string"}`), long(1<<40)), "contents end too early"},
+		"text of -1":              {manifestOf(t, manifestSchema("", `,{"name":"x","type":"string"}`), long(-1)), "contents end too early"},
 		"choice 7":                {manifestOf(t, manifestSchema("", `,{"name":"_EXTERNAL_PATH","type":["null","string"]}`), long(7)), "choice 7"},
-		"choice 7, skipped":       {manifestOf(t, manifestSchema("", `,{"name":"x","type":["null","string"]}`), long(7)), "choice 7"},
+		"choice 7, skipped":       {manifestOf(t, manifestSchema("", `,{"name":"x","type":["null","string"]}`), long(7)), "branch 7 of a union of 2"},
 		"a number that is a text": {manifestOf(t, strings.Replace(manifestSchema("", ""), `"_LEVEL","type":"int"`, `"_LEVEL","type":"string"`, 1), none), "field _LEVEL is of type"},
 		"a list of numbers":       {manifestOf(t, strings.Replace(manifestSchema("", list), `"items":"string"`, `"items":"long"`, 1), none), "_EXTRA_FILES: its elements are of type"},
 		"a file that is none":     {manifestOf(t, `{"type":"record","name":"r","fields":[{"name":"_VERSION","type":"int"},{"name":"_KIND","type":"int"},{"name":"_PARTITION","type":"bytes"},{"name":"_BUCKET","type":"int"},{"name":"_TOTAL_BUCKETS","type":"int"},{"name":"_FILE","type":"int"}]}`, none), "required is a record"},

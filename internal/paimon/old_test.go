@@ -124,9 +124,9 @@ func TestNullableManifestRecords(t *testing.T) {
 			if err := r.compile(schema.record); err != nil {
 				return err
 			}
-			r.cursor.reset(block)
+			r.cursor.Reset(block)
 			r.read(&r.cursor)
-			return r.cursor.err
+			return r.cursor.Err()
 		})
 		if err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v; want %q", err, what)

@@ -295,7 +295,7 @@ func (b *builder) mapping(s lib.Schema, t vector.Type, path string) (decoder, er
 
 type recordReader struct{ *record }
 
-func (r recordReader) read(c *cursor) { r.record.read(c) }
+func (r recordReader) read(c *Cursor) { r.record.read(c) }
 
 func newLists(item reader, t vector.Type, children ...decoder) *lists {
 	d := &lists{item: item, children: children}

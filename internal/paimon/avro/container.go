@@ -181,10 +181,10 @@ func (b *Blocks) Next() (count int64, block []byte, err error) {
 // plain takes the branch of the union with null from the front of each record.
 func (b *Blocks) plain(count int64, block []byte) ([]byte, error) {
 	skip := skippers{}.of(b.c.Schema)
-	cur := cursor{b: block}
+	cur := Cursor{b: block}
 	b.records = b.records[:0]
 	for i := range count {
-		switch at := cur.long(); {
+		switch at := cur.Long(); {
 		case cur.err != nil:
 		case at == b.c.null:
 			return nil, corruptf("record %d of the block is null", i)

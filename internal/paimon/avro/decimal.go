@@ -16,15 +16,15 @@ type decimals struct {
 	source texts
 }
 
-func (d *decimals) read(c *cursor) {
+func (d *decimals) read(c *Cursor) {
 	b := leastWidth(d.source.value(c))
 	v := int64(0)
 	switch {
 	case c.err != nil:
 	case len(b) == 0:
-		c.fail(errNoDecimal)
+		c.Fail(errNoDecimal)
 	case len(b) > 8:
-		c.fail(unsupportedf("decimal of %d bytes does not fit the wanted precision of at most %d", len(b), vector.LongDecimal))
+		c.Fail(unsupportedf("decimal of %d bytes does not fit the wanted precision of at most %d", len(b), vector.LongDecimal))
 	default:
 		v = int64(int8(b[0]))
 		for _, x := range b[1:] {
@@ -40,14 +40,14 @@ var errNoDecimal = corruptf("decimal without bytes")
 // width.
 type longDecimals struct{ texts }
 
-func (d *longDecimals) read(c *cursor) {
+func (d *longDecimals) read(c *Cursor) {
 	b := leastWidth(d.value(c))
 	switch {
 	case c.err != nil:
 	case len(b) == 0:
-		c.fail(errNoDecimal)
+		c.Fail(errNoDecimal)
 	case len(b) > maxDecimalBytes:
-		c.fail(unsupportedf("decimal of %d bytes does not fit the wanted precision of at most 38", len(b)))
+		c.Fail(unsupportedf("decimal of %d bytes does not fit the wanted precision of at most 38", len(b)))
 	}
 	c.used += len(b)
 	d.v.Data = append(d.v.Data, b...)
@@ -66,7 +66,7 @@ func leastWidth(b []byte) []byte {
 // int64.
 type wholeDecimals struct{ texts }
 
-func (d *wholeDecimals) read(c *cursor) {
+func (d *wholeDecimals) read(c *Cursor) {
 	v := c.number()
 	width := (bits.Len64(uint64(v^v>>63)) + 8) / 8 // its bits and the sign's, in bytes
 	for i := width - 1; i >= 0; i-- {

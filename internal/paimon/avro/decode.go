@@ -10,7 +10,7 @@ type decoder interface {
 	// begin empties the vector for a new batch.
 	begin()
 	// read appends the next value. What it appends after an error is not used.
-	read(c *cursor)
+	read(c *Cursor)
 	// null appends a null.
 	null()
 	// finish sets the vector's length and nulls.
@@ -54,23 +54,23 @@ type nullable struct {
 	at int64 // the branch of null, 0 or 1
 }
 
-func (d *nullable) read(c *cursor) {
-	switch i := c.long(); i {
+func (d *nullable) read(c *Cursor) {
+	switch i := c.Long(); i {
 	case d.at:
 		d.null()
 	case 1 - d.at:
 		d.decoder.read(c)
 	default:
-		c.fail(noBranch(i, 2))
+		c.Fail(noBranch(i, 2))
 	}
 }
 
 // single reads a union of one type.
 type single struct{ decoder }
 
-func (d *single) read(c *cursor) {
-	if i := c.long(); i != 0 {
-		c.fail(noBranch(i, 1))
+func (d *single) read(c *Cursor) {
+	if i := c.Long(); i != 0 {
+		c.Fail(noBranch(i, 1))
 		return
 	}
 	d.decoder.read(c)
@@ -79,7 +79,7 @@ func (d *single) read(c *cursor) {
 type bools struct{ column }
 
 func (d *bools) begin()         { d.empty(); d.v.Bools = d.v.Bools[:0] }
-func (d *bools) read(c *cursor) { d.v.Bools = append(d.v.Bools, c.bool()) }
+func (d *bools) read(c *Cursor) { d.v.Bools = append(d.v.Bools, c.bool()) }
 func (d *bools) null()          { d.markNull(len(d.v.Bools)); d.v.Bools = append(d.v.Bools, false) }
 func (d *bools) finish()        { d.end(len(d.v.Bools)) }
 
@@ -91,10 +91,10 @@ type ints struct {
 
 func (d *ints) begin() { d.empty(); d.v.Int32s = d.v.Int32s[:0] }
 
-func (d *ints) read(c *cursor) {
+func (d *ints) read(c *Cursor) {
 	v := c.number()
 	if v < d.low || v > d.high {
-		c.fail(outOfRange(v, d.low, d.high))
+		c.Fail(outOfRange(v, d.low, d.high))
 	}
 	d.v.Int32s = append(d.v.Int32s, int32(v))
 }
@@ -109,10 +109,10 @@ func (d *ints) finish() { d.end(len(d.v.Int32s)) }
 // microTimes reads microseconds of the day as milliseconds.
 type microTimes struct{ ints }
 
-func (d *microTimes) read(c *cursor) {
+func (d *microTimes) read(c *Cursor) {
 	v := floorDiv(c.number(), 1000)
 	if v < d.low || v > d.high {
-		c.fail(outOfRange(v, d.low, d.high))
+		c.Fail(outOfRange(v, d.low, d.high))
 	}
 	d.v.Int32s = append(d.v.Int32s, int32(v))
 }
@@ -120,14 +120,14 @@ func (d *microTimes) read(c *cursor) {
 type longs struct{ column }
 
 func (d *longs) begin()         { d.empty(); d.v.Int64s = d.v.Int64s[:0] }
-func (d *longs) read(c *cursor) { d.v.Int64s = append(d.v.Int64s, c.number()) }
+func (d *longs) read(c *Cursor) { d.v.Int64s = append(d.v.Int64s, c.number()) }
 func (d *longs) null()          { d.markNull(len(d.v.Int64s)); d.v.Int64s = append(d.v.Int64s, 0) }
 func (d *longs) finish()        { d.end(len(d.v.Int64s)) }
 
 // microLongs reads microseconds as milliseconds, floored.
 type microLongs struct{ longs }
 
-func (d *microLongs) read(c *cursor) { d.v.Int64s = append(d.v.Int64s, floorDiv(c.number(), 1000)) }
+func (d *microLongs) read(c *Cursor) { d.v.Int64s = append(d.v.Int64s, floorDiv(c.number(), 1000)) }
 
 func floorDiv(a, b int64) int64 {
 	q := a / b
@@ -148,7 +148,7 @@ func (d *stamps) begin() {
 	d.v.Int64s, d.v.Nanos = d.v.Int64s[:0], d.v.Nanos[:0]
 }
 
-func (d *stamps) read(c *cursor) {
+func (d *stamps) read(c *Cursor) {
 	v := c.number()
 	millis := floorDiv(v, d.perMilli)
 	d.v.Int64s = append(d.v.Int64s, millis)
@@ -165,21 +165,21 @@ func (d *stamps) finish() { d.end(len(d.v.Int64s)) }
 type floats struct{ column }
 
 func (d *floats) begin()         { d.empty(); d.v.Float32s = d.v.Float32s[:0] }
-func (d *floats) read(c *cursor) { d.v.Float32s = append(d.v.Float32s, c.float()) }
+func (d *floats) read(c *Cursor) { d.v.Float32s = append(d.v.Float32s, c.float()) }
 func (d *floats) null()          { d.markNull(len(d.v.Float32s)); d.v.Float32s = append(d.v.Float32s, 0) }
 func (d *floats) finish()        { d.end(len(d.v.Float32s)) }
 
 type doubles struct{ column }
 
 func (d *doubles) begin()         { d.empty(); d.v.Float64s = d.v.Float64s[:0] }
-func (d *doubles) read(c *cursor) { d.v.Float64s = append(d.v.Float64s, c.double()) }
+func (d *doubles) read(c *Cursor) { d.v.Float64s = append(d.v.Float64s, c.double()) }
 func (d *doubles) null()          { d.markNull(len(d.v.Float64s)); d.v.Float64s = append(d.v.Float64s, 0) }
 func (d *doubles) finish()        { d.end(len(d.v.Float64s)) }
 
 // widened reads floats as doubles.
 type widened struct{ doubles }
 
-func (d *widened) read(c *cursor) { d.v.Float64s = append(d.v.Float64s, float64(c.float())) }
+func (d *widened) read(c *Cursor) { d.v.Float64s = append(d.v.Float64s, float64(c.float())) }
 
 // texts reads strings, bytes and, with size set, fixed.
 type texts struct {
@@ -193,14 +193,14 @@ func (d *texts) begin() {
 }
 
 // value is the bytes of the next value, in the block.
-func (d *texts) value(c *cursor) []byte {
+func (d *texts) value(c *Cursor) []byte {
 	if d.size >= 0 {
 		return c.take(d.size)
 	}
-	return c.bytes()
+	return c.Bytes()
 }
 
-func (d *texts) read(c *cursor) {
+func (d *texts) read(c *Cursor) {
 	b := d.value(c)
 	c.used += len(b)
 	d.v.Data = append(d.v.Data, b...)

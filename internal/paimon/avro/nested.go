@@ -16,7 +16,7 @@ type lists struct {
 
 // reader is the part of decoder that reads; element of a map is a reader of
 // two decoders.
-type reader interface{ read(c *cursor) }
+type reader interface{ read(c *Cursor) }
 
 func (d *lists) begin() {
 	d.empty()
@@ -26,7 +26,7 @@ func (d *lists) begin() {
 	}
 }
 
-func (d *lists) read(c *cursor) {
+func (d *lists) read(c *Cursor) {
 	for c.err == nil {
 		n, _ := c.elements()
 		if n == 0 {
@@ -34,7 +34,7 @@ func (d *lists) read(c *cursor) {
 		}
 		// Elements may be far smaller in the file than in memory.
 		if n > int64(maxUsed-c.used)/int64(d.itemBytes) {
-			c.fail(unsupportedf("one row takes more than %d bytes", maxUsed))
+			c.Fail(unsupportedf("one row takes more than %d bytes", maxUsed))
 			break
 		}
 		c.used += int(n) * d.itemBytes
@@ -61,7 +61,7 @@ func (d *lists) finish() {
 // mapEntry reads an entry of an Avro map.
 type mapEntry struct{ key, value decoder }
 
-func (d mapEntry) read(c *cursor) {
+func (d mapEntry) read(c *Cursor) {
 	if d.key.read(c); c.err == nil {
 		d.value.read(c)
 	}
@@ -82,7 +82,7 @@ func (d *structs) begin() {
 	}
 }
 
-func (d *structs) read(c *cursor) {
+func (d *structs) read(c *Cursor) {
 	d.record.read(c)
 	for _, f := range d.record.missing {
 		f.null()
@@ -113,7 +113,7 @@ type absent struct {
 }
 
 func (d *absent) begin()                 { d.n = 0 }
-func (d *absent) read(*cursor)           { d.n++ }
+func (d *absent) read(*Cursor)           { d.n++ }
 func (d *absent) null()                  { d.n++ }
 func (d *absent) finish()                { d.v.SetNull(d.t, d.n) }
 func (d *absent) vector() *vector.Vector { return &d.v }
@@ -138,7 +138,7 @@ type step struct {
 }
 
 // read reads a record; when the cursor has an error, of which step.
-func (r *record) read(c *cursor) int {
+func (r *record) read(c *Cursor) int {
 	for i := range r.steps {
 		s := &r.steps[i]
 		switch {
@@ -147,13 +147,13 @@ func (r *record) read(c *cursor) int {
 		case !s.union:
 			s.decode.read(c)
 		default:
-			switch branch := c.long(); branch {
+			switch branch := c.Long(); branch {
 			case 1 - s.null:
 				s.decode.read(c)
 			case s.null:
 				s.decode.null()
 			default:
-				c.fail(noBranch(branch, 2))
+				c.Fail(noBranch(branch, 2))
 			}
 		}
 		if c.err != nil {

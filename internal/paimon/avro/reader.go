@@ -27,7 +27,7 @@ type Reader struct {
 	rowBytes  int
 	batch     []*vector.Vector
 
-	cur   cursor
+	cur   Cursor
 	begun bool  // a block is at hand
 	left  int64 // records of the block to come
 	at    int64 // where the block is in the file
@@ -130,7 +130,7 @@ func (r *Reader) nextBlock() (err error) {
 		}
 		return fmt.Errorf("block at offset %d: %w", r.at, err)
 	}
-	r.cur.reset(block)
+	r.cur.Reset(block)
 	r.begun, r.left = true, count
 	return nil
 }
@@ -143,7 +143,7 @@ func (r *Reader) where(field int) error {
 
 func (r *Reader) release() {
 	r.blocks.Close()
-	r.cur.reset(nil)
+	r.cur.Reset(nil)
 	r.begun, r.left = false, 0
 }
 

@@ -7,7 +7,15 @@ import (
 )
 
 // skipper moves a cursor over one value.
-type skipper func(c *cursor)
+type skipper func(c *Cursor)
+
+// Skip makes what moves a cursor over one value of a schema.
+func Skip(s lib.Schema) func(c *Cursor) {
+	if skip := (skippers{}).of(s); skip != nil {
+		return skip
+	}
+	return func(*Cursor) {}
+}
 
 // skippers makes the skippers of a file, one for each of its types.
 type skippers map[lib.Schema]skipper
@@ -39,7 +47,7 @@ func (m skippers) build(s lib.Schema) skipper {
 		case 1:
 			return fields[0]
 		}
-		return func(c *cursor) {
+		return func(c *Cursor) {
 			for _, skip := range fields {
 				if skip(c); c.err != nil {
 					return
@@ -52,8 +60,8 @@ func (m skippers) build(s lib.Schema) skipper {
 		return skipElements(m.of(s.Items()))
 	case *lib.MapSchema:
 		value := m.of(s.Values())
-		return skipElements(func(c *cursor) {
-			if c.bytes(); value != nil {
+		return skipElements(func(c *Cursor) {
+			if c.Bytes(); value != nil {
 				value(c)
 			}
 		})
@@ -62,21 +70,21 @@ func (m skippers) build(s lib.Schema) skipper {
 		if n == 0 {
 			return nil
 		}
-		return func(c *cursor) { c.take(n) }
+		return func(c *Cursor) { c.take(n) }
 	case *lib.EnumSchema:
-		return func(c *cursor) { c.long() }
+		return func(c *Cursor) { c.Long() }
 	}
 	switch s.Type() {
 	case lib.String, lib.Bytes:
-		return func(c *cursor) { c.bytes() }
+		return func(c *Cursor) { c.Bytes() }
 	case lib.Int, lib.Long:
-		return func(c *cursor) { c.number() }
+		return func(c *Cursor) { c.number() }
 	case lib.Float:
-		return func(c *cursor) { c.take(4) }
+		return func(c *Cursor) { c.take(4) }
 	case lib.Double:
-		return func(c *cursor) { c.take(8) }
+		return func(c *Cursor) { c.take(8) }
 	case lib.Boolean:
-		return func(c *cursor) { c.take(1) }
+		return func(c *Cursor) { c.take(1) }
 	}
 	return nil // null
 }
@@ -86,10 +94,10 @@ func (m skippers) union(s *lib.UnionSchema) skipper {
 	for i, t := range s.Types() {
 		branches[i] = m.of(t)
 	}
-	return func(c *cursor) {
-		i := c.long()
+	return func(c *Cursor) {
+		i := c.Long()
 		if uint64(i) >= uint64(len(branches)) {
-			c.fail(noBranch(i, len(branches)))
+			c.Fail(noBranch(i, len(branches)))
 			return
 		}
 		if skip := branches[i]; skip != nil && c.err == nil {
@@ -103,7 +111,7 @@ func noBranch(i int64, n int) error {
 }
 
 func skipElements(item skipper) skipper {
-	return func(c *cursor) {
+	return func(c *Cursor) {
 		for c.err == nil {
 			n, size := c.elements()
 			switch {
@@ -125,7 +133,7 @@ func skipElements(item skipper) skipper {
 // are there. For decoders that do not look.
 func (c *Container) Check(count int64, block []byte) error {
 	skip := skippers{}.of(c.Schema)
-	cur := cursor{b: block}
+	cur := Cursor{b: block}
 	for i := range count {
 		if skip != nil {
 			skip(&cur)
