@@ -3,6 +3,7 @@
 package safego
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -39,4 +40,15 @@ func Go(g *errgroup.Group, f func() error) {
 // an error, to done.
 func Start(f func() error, done func(error)) {
 	go func() { done(Do(f)) }()
+}
+
+// BlameInput turns a caught panic of a decoder into a plain statement about its
+// input, which matches corrupt: every slice is bounds-checked by Go, so what
+// panics there is input that no check foresaw. Other errors stay as they are.
+func BlameInput(err, corrupt error) error {
+	var p *PanicError
+	if errors.As(err, &p) {
+		return fmt.Errorf("%w: unforeseen content: %w", corrupt, err)
+	}
+	return err
 }

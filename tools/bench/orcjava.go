@@ -7,14 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/pyoracle"
-	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/stack"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon/vector"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/storage"
@@ -42,29 +40,12 @@ func (b *bench) readORCTable(ctx context.Context) error {
 	if _, err := py.WriteBench(ctx, pyoracle.PaimonBench{Warehouse: warehouse, Table: database + ".t", Rows: rows, Buckets: 1, Options: map[string]string{"file.format": "orc"}}); err != nil {
 		return err
 	}
-	java, err := stack.FindJava(ctx)
+	java, err := b.compileJava(ctx, "ReadTable", readTable)
 	if err != nil {
 		return err
 	}
-	libs := os.Getenv("STACK_LIBS")
-	if libs == "" {
-		if libs, err = stack.Fetch(ctx, false, logf); err != nil {
-			return err
-		}
-	}
-	source := filepath.Join(b.dir, "ReadTable.java")
-	if err := os.WriteFile(source, readTable, 0o600); err != nil {
-		return err
-	}
-	jars := filepath.Join(libs, "plugins", "paimon", "*")
-	javac := filepath.Join(filepath.Dir(java.Path), "javac")
-	if out, err := exec.CommandContext(ctx, javac, "-cp", jars, "-d", b.dir, source).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s, of a JDK, is required: %w\n%s", javac, err, out)
-	}
-	b.results.javaVersion = fmt.Sprint(java.Major)
-	classes := strings.Join([]string{b.dir, jars, filepath.Join(libs, "lib", "*")}, string(os.PathListSeparator))
 	var out, log bytes.Buffer
-	cmd := exec.CommandContext(ctx, java.Path, "-cp", classes, "ReadTable", warehouse, database, "t", fmt.Sprint(orcReads))
+	cmd := exec.CommandContext(ctx, java[0], append(java[1:], warehouse, database, "t", fmt.Sprint(orcReads))...)
 	cmd.Stdout, cmd.Stderr = &out, &log
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("ReadTable: %w\n%s", err, log.String())

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/stack"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/widetable"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/storage"
@@ -72,32 +71,15 @@ var planTable []byte
 // againstJava takes turns planning the wide table with Paimon's own reader and
 // with ours, each in a process that begins and ends with it.
 func (b *bench) againstJava(ctx context.Context) error {
-	java, err := stack.FindJava(ctx)
+	java, err := b.compileJava(ctx, "PlanTable", planTable)
 	if err != nil {
 		return err
-	}
-	libs := os.Getenv("STACK_LIBS")
-	if libs == "" {
-		if libs, err = stack.Fetch(ctx, false, logf); err != nil {
-			return err
-		}
-	}
-	source := filepath.Join(b.dir, "PlanTable.java")
-	if err := os.WriteFile(source, planTable, 0o644); err != nil {
-		return err
-	}
-	jars := filepath.Join(libs, "plugins", "paimon", "*")
-	javac := filepath.Join(filepath.Dir(java.Path), "javac")
-	if out, err := exec.CommandContext(ctx, javac, "-cp", jars, "-d", b.dir, source).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s, of a JDK, is required: %w\n%s", javac, err, out)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	classes := strings.Join([]string{b.dir, jars, filepath.Join(libs, "lib", "*")}, string(os.PathListSeparator))
-	commands := [][]string{{java.Path, "-cp", classes, "PlanTable", b.stack.Warehouse, database, wide}, {self, planArgument, b.stack.Warehouse, database, wide}}
-	b.results.javaVersion = fmt.Sprint(java.Major)
+	commands := [][]string{append(java, b.stack.Warehouse, database, wide), {self, planArgument, b.stack.Warehouse, database, wide}}
 	average, err := loadAverage()
 	if err != nil {
 		return err

@@ -111,26 +111,10 @@ func (f *File) errorf(err error) error {
 	return fmt.Errorf("paimon: reading Parquet file %q: %w", f.name, err)
 }
 
-func (f *File) missing(column string) error {
-	names := f.Columns()
-	const shown = 20
-	more := ""
-	if len(names) > shown {
-		more = fmt.Sprintf(" and %d more", len(names)-shown)
-		names = names[:shown]
-	}
-	return fmt.Errorf("column %q is not in the file; it has %s%s", column, strings.Join(names, ", "), more)
-}
+func (f *File) missing(column string) error { return vector.NoColumn(column, f.Columns()) }
 
-// contain turns a caught panic into a plain statement about the file: every
-// slice here is bounds-checked by Go, so what panics is input no check foresaw.
-func contain(err error) error {
-	var p *safego.PanicError
-	if errors.As(err, &p) {
-		return fmt.Errorf("%w: unforeseen content: %w", ErrCorrupt, err)
-	}
-	return err
-}
+// contain says of a caught panic that the file is damaged.
+func contain(err error) error { return safego.BlameInput(err, ErrCorrupt) }
 
 func corruptf(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrCorrupt, fmt.Errorf(format, args...))

@@ -1,6 +1,9 @@
 package vector
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Logical is the root of a wanted type: what the values of a column mean,
 // whatever the file's format.
@@ -214,4 +217,16 @@ func grow[T any](s []T, n int) []T {
 	t := make([]T, n, n+n/4)
 	copy(t, s)
 	return t
+}
+
+// NoColumn is the error about a column that a file does not have, with some of
+// those it has.
+func NoColumn(column string, names []string) error {
+	const shown = 20
+	more := ""
+	if len(names) > shown {
+		more = fmt.Sprintf(" and %d more", len(names)-shown)
+		names = names[:shown]
+	}
+	return fmt.Errorf("column %q is not in the file; it has %s%s", column, strings.Join(names, ", "), more)
 }
