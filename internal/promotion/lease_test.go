@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 )
 
 // An owner whose lease has run out stands still until it is renewed, taken away
@@ -45,4 +47,29 @@ func TestLeaseIsWaitedFor(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// A DROP whose effect is not seen may still be carried out, whatever ended the
+// wait for it: the journal must not say that everything was answered.
+func TestAwaitGone(t *testing.T) {
+	here := func(id int64, err error) func() (*fluss.TableInfo, error) {
+		return func() (*fluss.TableInfo, error) {
+			if err != nil {
+				return nil, err
+			}
+			return &fluss.TableInfo{TableID: id}, nil
+		}
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, get := range map[string]func() (*fluss.TableInfo, error){"gone": here(0, fluss.ErrTableNotExist), "made anew": here(8, nil)} {
+		if err := awaitGone(cancelled, 7, get); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, get := range map[string]func() (*fluss.TableInfo, error){"still there": here(7, nil), "no answer": here(0, fluss.ErrNoAnswer)} {
+		if err := awaitGone(cancelled, 7, get); !errors.Is(err, fluss.ErrUnknownOutcome) || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

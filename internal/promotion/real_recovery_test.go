@@ -3,6 +3,7 @@ package promotion
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -331,4 +332,25 @@ func TestRealJournalWithoutBeginning(t *testing.T) {
 		t.Errorf("%+v, %v", obs, err)
 	}
 	e.refused(t, s, id)
+}
+
+// A run that ends with a request whose outcome is open does not say that
+// everything was answered: a fence's DROP, for example, would hit the table that
+// the next run makes.
+func TestRealOpenRequestIsNotDrained(t *testing.T) {
+	e := real(t)
+	for open, cause := range map[bool]error{true: fmt.Errorf("dropping: %w", fluss.ErrUnknownOutcome), false: context.Canceled} {
+		s := e.sample(t, "pk_levels", fmt.Sprint("open_", open))
+		old := e.begun(t, s, elsewhere)
+		e.do(t, func(ctx context.Context) error { return old.journaled(ctx, EventTakenOver, Detail{Fenced: true}) })
+		_ = old.stopped(deadline(t), cause)
+		if !open {
+			e.run(t, s)
+			continue
+		}
+		e.refused(t, s, "not provably over", "dropping the table")
+		if info, err := old.c.client.GetTable(deadline(t), old.path); err != nil || info.TableID != old.info.TableID {
+			t.Errorf("the table was touched: %v, %v", info, err)
+		}
+	}
 }

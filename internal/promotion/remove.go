@@ -130,17 +130,32 @@ func (d *dropper) dropTable(ctx context.Context) error {
 	if err != nil && !errors.Is(err, fluss.ErrUnknownOutcome) {
 		return err
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	gone := awaitGone(ctx, d.info.TableID, func() (*fluss.TableInfo, error) { return d.c.client.GetTable(ctx, d.path) })
+	if gone != nil {
+		return errors.Join(err, fmt.Errorf("promotion: dropping %s: %w", d.path, gone))
+	}
+	return nil
+}
+
+// dropWait is how long a table may still be shown after a DROP, which is
+// carried out behind its answer.
+const dropWait = 10 * time.Second
+
+// awaitGone waits until a table that was dropped is not shown any more. As long
+// as it is, the DROP may still be carried out: the error matches
+// fluss.ErrUnknownOutcome, whatever ended the wait.
+func awaitGone(ctx context.Context, tableID int64, get func() (*fluss.TableInfo, error)) error {
+	deadline := time.Now().Add(dropWait)
 	for {
-		now, getErr := d.c.client.GetTable(ctx, d.path)
-		if isNotExist(getErr) || (getErr == nil && now.TableID != d.info.TableID) {
+		now, err := get()
+		if isNotExist(err) || err == nil && now.TableID != tableID {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return errors.Join(err, getErr, fmt.Errorf("promotion: %s is still there after it was dropped", d.path))
+			return errors.Join(fmt.Errorf("%w: the table is still there", fluss.ErrUnknownOutcome), err)
 		}
-		if err := sleep(ctx, 200*time.Millisecond); err != nil {
-			return err
+		if stopped := sleep(ctx, 200*time.Millisecond); stopped != nil {
+			return errors.Join(fmt.Errorf("%w: %w", fluss.ErrUnknownOutcome, stopped), err)
 		}
 	}
 }

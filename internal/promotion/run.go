@@ -303,7 +303,7 @@ func (r *run) stopped(ctx context.Context, cause error) error {
 	limit, done := context.WithTimeout(context.WithoutCancel(ctx), windDown)
 	defer done()
 	p := r.op.snapshot()
-	d := Detail{Stage: p.Stage, Rows: p.Rows, Bytes: p.Bytes, Drained: r.drained, Reason: firstLine(cause.Error())}
+	d := Detail{Stage: p.Stage, Rows: p.Rows, Bytes: p.Bytes, Drained: r.drained && !errors.Is(cause, fluss.ErrUnknownOutcome), Reason: firstLine(cause.Error())}
 	kind := EventInterrupted
 	var fatal fatalError
 	switch {
