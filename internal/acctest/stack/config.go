@@ -70,13 +70,16 @@ func (s *Stack) flinkConfig() map[string]string {
 		"taskmanager.memory.jvm-metaspace.size":      "320m",
 		"taskmanager.memory.jvm-overhead.min":        "128m",
 		"taskmanager.memory.jvm-overhead.max":        "128m",
-		"parallelism.default":                        "1",
-		"execution.target":                           "remote",
-		"io.tmp.dirs":                                filepath.Join(o.Dir, "tmp"),
-		"classloader.check-leaked-classloader":       "false",
-		"sql-gateway.endpoint.rest.address":          host,
-		"sql-gateway.endpoint.rest.bind-address":     host,
-		"sql-gateway.endpoint.rest.port":             strconv.Itoa(s.st.Ports[sqlGateway]),
+		// Its default, 5 minutes, is how long a job that asks for more slots than
+		// there are waits before it fails, counted from the start of the servers.
+		"resourcemanager.standalone.start-up-time": "20000",
+		"parallelism.default":                      "1",
+		"execution.target":                         "remote",
+		"io.tmp.dirs":                              filepath.Join(o.Dir, "tmp"),
+		"classloader.check-leaked-classloader":     "false",
+		"sql-gateway.endpoint.rest.address":        host,
+		"sql-gateway.endpoint.rest.bind-address":   host,
+		"sql-gateway.endpoint.rest.port":           strconv.Itoa(s.st.Ports[sqlGateway]),
 	}
 	if o.HistoryServer {
 		archive := "file://" + filepath.Join(o.Dir, "archive")
