@@ -242,8 +242,9 @@ func (s *Stack) KillJobManager(ctx context.Context) error {
 	return s.kill(ctx, jobManager)
 }
 
-// StartJobManager starts the job manager again and waits for the task manager
-// to offer it its slots.
+// StartJobManager starts the job manager again, waits for the task manager to
+// offer it its slots, and submits the tiering service again if it was one of
+// the jobs that went with the earlier one.
 func (s *Stack) StartJobManager(ctx context.Context) error {
 	unlock, err := s.lock(ctx)
 	if err != nil {
@@ -257,8 +258,12 @@ func (s *Stack) StartJobManager(ctx context.Context) error {
 	if err := s.jobManagerReady(ctx, p); err != nil {
 		return err
 	}
-	if tm := s.st.process(taskManager); tm != nil {
-		return s.taskManagerReady(ctx, tm)
+	tm := s.st.process(taskManager)
+	if tm == nil {
+		return nil
 	}
-	return nil
+	if err := s.taskManagerReady(ctx, tm); err != nil || s.st.TieringJob == "" {
+		return err
+	}
+	return s.startTiering(ctx)
 }

@@ -301,7 +301,8 @@ func TestTiering(t *testing.T) {
 }
 
 // tiered writes to a Fluss table and finds the rows in Paimon, with every
-// reader, across a stop and a new start of the tiering service.
+// reader, across a stop and a new start of the tiering service and the loss of
+// the job manager.
 func tiered(ctx context.Context, t *testing.T, s *stack.Stack, sql *flinksql.Session, p *pyoracle.Python) {
 	check(t, "a Fluss table", sql.Exec(ctx,
 		"CREATE DATABASE fl.f",
@@ -324,6 +325,8 @@ func tiered(ctx context.Context, t *testing.T, s *stack.Stack, sql *flinksql.Ses
 	inPaimon(3)
 	check(t, "stop tiering", s.StopTiering(ctx))
 	check(t, "start tiering", s.StartTiering(ctx))
+	check(t, "kill the job manager", s.KillJobManager(ctx))
+	check(t, "start the job manager", s.StartJobManager(ctx))
 	check(t, "more rows", sql.Exec(ctx, "INSERT INTO fl.f.k VALUES (2, 'two bis'), (4, 'four')"))
 	inPaimon(4)
 	if state, err := s.TieringState(ctx); err != nil || state != "RUNNING" {
