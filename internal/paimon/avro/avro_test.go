@@ -246,7 +246,7 @@ func TestOneRowTooLarge(t *testing.T) {
 
 // TestBatchesOfLargeRows makes sure that batches are cut by their bytes too.
 func TestBatchesOfLargeRows(t *testing.T) {
-	block := values(func(w *lib.Writer) { w.WriteBytes(make([]byte, 20<<20)) })
+	block := values(func(w *lib.Writer) { w.WriteBytes(make([]byte, 5<<19)) })
 	data := file(recordOf(`"bytes"`), "null", 1, block, block, block, block, block)
 	f, err := Open(bytes.NewReader(data), int64(len(data)), "large")
 	if err != nil {

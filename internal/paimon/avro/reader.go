@@ -9,13 +9,9 @@ import (
 	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
 )
 
-const (
-	// batchTarget is the number of bytes a batch is cut to.
-	batchTarget = 64 << 20
-	// maxUsed bounds the bytes of a batch, which are those of one row above
-	// batchTarget; offsets are 32 bits.
-	maxUsed = 1 << 30
-)
+// maxUsed bounds the bytes of a batch, which are those of one row above
+// BatchBytes; offsets are 32 bits.
+const maxUsed = 1 << 30
 
 // Reader reads a file's columns batch by batch. It is not safe for concurrent
 // use; several Readers of one File are independent.
@@ -91,7 +87,7 @@ func (r *Reader) fill() (rows int, err error) {
 		d.begin()
 	}
 	r.cur.used = 0
-	for rows < r.batchRows && r.cur.used < batchTarget {
+	for rows < r.batchRows && r.cur.used < vector.BatchBytes {
 		for r.left == 0 {
 			if err := r.nextBlock(); err != nil {
 				if rows > 0 && errors.Is(err, io.EOF) {

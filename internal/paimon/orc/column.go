@@ -14,7 +14,7 @@ type column interface {
 	// read fills the vector with the next n slots. Those set in absent are
 	// slots of null structs, for which the file has nothing; nil if none is.
 	read(n int, absent []bool) error
-	// size is about the bytes of the largest vector of the batch.
+	// size is about the bytes of the batch.
 	size() int
 	// release gives up the buffers.
 	release()
@@ -25,8 +25,8 @@ type column interface {
 type batchLimits struct{ bytes, elements int }
 
 const (
-	// batchTarget is the number of bytes of one column a batch is cut to.
-	batchTarget = 32 << 20
+	// maxSharedBytes bounds one vector while its batch can be made smaller.
+	maxSharedBytes = 4 * vector.BatchBytes
 	// maxBatchElements bounds the elements of lists: a few bytes can stand for
 	// very many.
 	maxBatchElements = 1 << 26
@@ -39,7 +39,7 @@ var maxBatchBytes = 1 << 30
 // limitsOf gives the limits of a batch of n rows.
 func limitsOf(n int) batchLimits {
 	if n > 1 {
-		return batchLimits{2 * batchTarget, 1 << 22}
+		return batchLimits{maxSharedBytes, 1 << 22}
 	}
 	return batchLimits{maxBatchBytes, maxBatchElements}
 }

@@ -93,11 +93,11 @@ func (c *listColumn) read(n int, absent []bool) error {
 func below(n *node, err error) error { return fmt.Errorf("field %q: %w", n.path, err) }
 
 func (c *listColumn) size() int {
-	most := 4 * c.v.Len
+	total := 4 * c.v.Len
 	for _, child := range c.children {
-		most = max(most, child.size())
+		total += child.size()
 	}
-	return most
+	return total
 }
 
 func (c *listColumn) release() {
@@ -160,13 +160,13 @@ func (c *structColumn) read(n int, absent []bool) error {
 }
 
 func (c *structColumn) size() int {
-	most := c.v.Len
+	total := c.v.Len
 	for _, child := range c.children {
 		if child != nil {
-			most = max(most, child.size())
+			total += child.size()
 		}
 	}
-	return most
+	return total
 }
 
 func (c *structColumn) release() {

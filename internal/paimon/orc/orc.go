@@ -139,14 +139,19 @@ func unsupportedf(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrUnsupported, fmt.Errorf(format, args...))
 }
 
+// unpacked is how many times as many bytes as the file has its columns may be,
+// for the size of the first batch; a file does not say.
+const unpacked = 4
+
 // Read starts reading the columns, in the order given. A column the file does
-// not have is an error (ask Has); a missing field of a Struct is all null.
+// not have is an error (ask Has); a missing field of a Struct is all null. Batches
+// are cut to about vector.BatchBytes.
 func (f *File) Read(columns []Column, opt ReadOptions) (*Reader, error) {
 	batchRows, err := opt.Rows()
 	if err != nil {
 		return nil, f.errorf(err)
 	}
-	r := &Reader{file: f, batchRows: batchRows, rows: batchRows}
+	r := &Reader{file: f, batchRows: batchRows, rows: vector.RowsThatFit(batchRows, unpacked*f.size, f.rows)}
 	if err := safego.Do(func() error { return r.bind(columns) }); err != nil {
 		return nil, f.errorf(contain(err))
 	}

@@ -50,14 +50,6 @@ func (r *Reader) bind(columns []Column) error {
 	return nil
 }
 
-// shrink lowers the rows of the next batch when size bytes for rows rows
-// would not keep it to batchTarget.
-func (r *Reader) shrink(size, rows int) {
-	if size > 0 && rows > 0 {
-		r.rows = max(1, min(r.rows, int(int64(batchTarget)*int64(rows)/int64(size))))
-	}
-}
-
 // Next returns the next rows of every column asked for, in the order asked, and
 // how many they are; at the end io.EOF. The vectors and their contents are
 // reused by the following Next. After an error, which names the file, the
@@ -98,10 +90,11 @@ func (r *Reader) Next() (batch []*vector.Vector, rows int, err error) {
 	}
 	r.row += int64(n)
 	r.left -= int64(n)
-	r.rows = r.batchRows
+	size := 0
 	for _, c := range r.columns {
-		r.shrink(c.size(), n)
+		size += c.size()
 	}
+	r.rows = vector.RowsThatFit(r.batchRows, int64(size), int64(n))
 	return r.batch, n, nil
 }
 

@@ -9,14 +9,18 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// maxBatchBytes bounds the bytes of one vector; its offsets are 32 bits. It is
-// changed by tests only.
-var maxBatchBytes = 1 << 30
+const (
+	// maxVectorBytes bounds the bytes of one vector; its offsets are 32 bits.
+	maxVectorBytes = 1 << 30
+	// maxSharedBytes is the bound while a batch can be made smaller.
+	maxSharedBytes = 4 * vector.BatchBytes
+)
 
 // bytesSink fills a vector.Bytes.
 type bytesSink struct {
 	kind  format.Type
 	width int // of a PLAIN value, 0 for BYTE_ARRAY
+	most  int // bytes of the vector
 	// convert appends the wanted form of a value; nil if it is the value.
 	convert func(dst, value []byte) ([]byte, error)
 
@@ -31,7 +35,10 @@ type bytesSink struct {
 	buf      [indexes]int32
 }
 
-func (s *bytesSink) begin(v *vector.Vector) {
+func (s *bytesSink) begin(v *vector.Vector, rows int) {
+	if s.most = maxSharedBytes; rows == 1 {
+		s.most = maxVectorBytes
+	}
 	v.Offsets, v.Data = grow(v.Offsets, 1), v.Data[:0]
 	v.Offsets[0] = 0
 }
@@ -119,7 +126,7 @@ func (s *bytesSink) appendPlain(data []byte, ends []int32, src []byte) ([]byte, 
 		if n > len(src) {
 			return data, 0, short(n, len(src))
 		}
-		if len(data)+n > maxBatchBytes {
+		if len(data)+n > s.most {
 			return data, 0, errBatchBytes
 		}
 		for i := range ends {
@@ -138,7 +145,7 @@ func (s *bytesSink) appendPlain(data []byte, ends []int32, src []byte) ([]byte, 
 		}
 		pos += l
 		end += l
-		if end > maxBatchBytes {
+		if end > s.most {
 			return data, 0, errBatchBytes
 		}
 		ends[i] = int32(end)
@@ -193,7 +200,7 @@ func (s *bytesSink) appendConverted(data []byte, ends []int32, src []byte) ([]by
 		if data, err = s.convert(data, src[pos:pos+l]); err != nil {
 			return data, 0, err
 		}
-		if len(data) > maxBatchBytes {
+		if len(data) > s.most {
 			return data, 0, errBatchBytes
 		}
 		ends[i] = int32(len(data))
@@ -215,7 +222,7 @@ func (s *bytesSink) lookup(data []byte, ends []int32) ([]byte, error) {
 				return data, outside(i, len(s.dictEnds)-1)
 			}
 			end += int(s.dictEnds[i+1] - s.dictEnds[i])
-			if end > maxBatchBytes {
+			if end > s.most {
 				return data, errBatchBytes
 			}
 			ends[k] = int32(end)
@@ -239,5 +246,5 @@ func short(want, have int) error {
 // errBatchSize makes the Reader try again with fewer rows.
 var (
 	errBatchSize  = errors.New("one batch of rows is too large")
-	errBatchBytes = unsupportedf("%w: more bytes than 32-bit offsets allow", errBatchSize)
+	errBatchBytes = unsupportedf("%w: more bytes of one column than its vector may have", errBatchSize)
 )

@@ -275,14 +275,11 @@ func TestHostilePages(t *testing.T) {
 // TestLargeRows checks that batches shrink to what a column may have at once,
 // also where a dictionary hides how large the rows are.
 func TestLargeRows(t *testing.T) {
-	limit := maxBatchBytes
-	maxBatchBytes = 4 << 20
-	defer func() { maxBatchBytes = limit }()
 	type row struct {
 		ID   int64  `parquet:"id"`
 		Text string `parquet:"text,dict"`
 	}
-	big := strings.Repeat("x", 1<<14)
+	big := strings.Repeat("x", 1<<15)
 	rows := make([]row, 3000)
 	for i := range rows {
 		rows[i].ID = int64(i)
@@ -307,6 +304,9 @@ func TestLargeRows(t *testing.T) {
 				t.Errorf("%d rows", row)
 			}
 			return
+		}
+		if err == nil && len(vs[1].Data) > maxSharedBytes {
+			t.Errorf("a batch of %d rows and %d bytes", n, len(vs[1].Data))
 		}
 		if err != nil {
 			t.Fatal(err)

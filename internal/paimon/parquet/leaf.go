@@ -51,8 +51,8 @@ func (r *leafReader) where(err error) error {
 	return fmt.Errorf("column %q: %w", r.leaf.path, err)
 }
 
-func (r *leafReader) begin() {
-	r.sink.begin(&r.v)
+func (r *leafReader) begin(rows int) {
+	r.sink.begin(&r.v, rows)
 	r.v.Nulls, r.nulls, r.slots = nil, r.nulls[:0], 0
 	r.batchRep, r.batchDef = r.batchRep[:0], r.batchDef[:0]
 }
@@ -121,7 +121,7 @@ func (r *leafReader) finished() error {
 
 // flat reads n rows of a leaf that has no repetition and no optional parent.
 func (r *leafReader) flat(n int) error {
-	r.begin()
+	r.begin(n)
 	r.sink.size(&r.v, n)
 	for n > 0 {
 		ok, err := r.nextPage()
@@ -211,7 +211,7 @@ const maxBatchSlots = 1 << 26
 // batchDef. A row ends where the next begins (repetition level 0), which may be
 // pages later, or where its row group ends.
 func (r *leafReader) nested(n int) error {
-	r.begin()
+	r.begin(n)
 	for rows := 0; ; {
 		if r.bufPos == r.bufEnd {
 			if rows == n && r.inPage == 0 && r.left == 0 {

@@ -16,11 +16,11 @@ type nestedColumn struct {
 func (c *nestedColumn) vector() *vector.Vector { return c.top.vector() }
 
 func (c *nestedColumn) size() int {
-	most := 0
+	total := 0
 	for _, l := range c.leaves {
-		most = max(most, leafSize(&l.v), 8*len(l.batchDef))
+		total += leafSize(&l.v) + 2*len(l.batchDef)
 	}
-	return most
+	return total
 }
 
 func (c *nestedColumn) read(n int) error {

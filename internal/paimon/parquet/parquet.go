@@ -130,7 +130,7 @@ func unsupportedf(format string, args ...any) error {
 
 // Read starts reading the columns, in the order given. A column the file does
 // not have is an error (ask Has); a missing field of a Struct is all null. Batches
-// are cut to about 32 MiB a column.
+// are cut to about vector.BatchBytes.
 func (f *File) Read(columns []Column, opt ReadOptions) (*Reader, error) {
 	batchRows, err := opt.Rows()
 	if err != nil {

@@ -9,9 +9,6 @@ import (
 	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
 )
 
-// batchTarget is the number of bytes of one column a batch is cut to.
-const batchTarget = 32 << 20
-
 // Reader reads a file's columns batch by batch. It is not safe for concurrent
 // use; several Readers of one File are independent.
 type Reader struct {
@@ -30,7 +27,7 @@ type columnReader interface {
 	// read fills the vector with the next n rows.
 	read(n int) error
 	vector() *vector.Vector
-	// size is about the bytes of the largest leaf of the batch.
+	// size is about the bytes of the batch.
 	size() int
 	// finished checks that nothing is left behind the last row.
 	finished() error
@@ -39,7 +36,8 @@ type columnReader interface {
 }
 
 func (r *Reader) bind() error {
-	r.rows, r.columns, r.batch = r.batchRows, nil, nil
+	r.columns, r.batch = nil, nil
+	size := int64(0)
 	for _, c := range r.wanted {
 		if err := c.Type.Validate(); err != nil {
 			return fmt.Errorf("column %q: %w", c.Name, err)
@@ -54,32 +52,23 @@ func (r *Reader) bind() error {
 		}
 		r.columns = append(r.columns, cr)
 		r.batch = append(r.batch, cr.vector())
-		r.shrink(r.file.rowBytes(n), 1)
+		size += r.file.uncompressed(n)
 	}
+	r.rows = vector.RowsThatFit(r.batchRows, size, r.file.meta.NumRows)
 	return nil
 }
 
-// rowBytes estimates the bytes of a row of the largest leaf below n.
-func (f *File) rowBytes(n *node) int {
-	if f.meta.NumRows == 0 {
-		return 0
-	}
+// uncompressed is the number of bytes of all leaves of n in the whole file,
+// dictionaries counted once.
+func (f *File) uncompressed(n *node) int64 {
 	if !n.group() {
-		return int(f.bytes[n.leaf] / f.meta.NumRows)
+		return f.bytes[n.leaf]
 	}
-	most := 0
+	total := int64(0)
 	for _, c := range n.children {
-		most = max(most, f.rowBytes(c))
+		total += f.uncompressed(c)
 	}
-	return most
-}
-
-// shrink lowers the rows of the next batch when size bytes for rows rows
-// would not keep it to batchTarget.
-func (r *Reader) shrink(size, rows int) {
-	if size > 0 && rows > 0 {
-		r.rows = max(1, min(r.rows, int(int64(batchTarget)*int64(rows)/int64(size))))
-	}
+	return total
 }
 
 // Next returns the next rows of every column asked for, in the order asked, and
@@ -106,10 +95,11 @@ func (r *Reader) Next() (batch []*vector.Vector, rows int, err error) {
 		return nil, 0, r.err
 	}
 	r.row += int64(n)
-	r.rows = r.batchRows
+	size := 0
 	for _, c := range r.columns {
-		r.shrink(c.size(), n)
+		size += c.size()
 	}
+	r.rows = vector.RowsThatFit(r.batchRows, int64(size), int64(n))
 	return r.batch, n, nil
 }
 

@@ -11,8 +11,8 @@ type sink interface {
 	chunk()
 	dictionary(data []byte, n int) error
 	page(enc format.Encoding, data []byte, n int) error
-	// begin empties v for a new batch.
-	begin(v *vector.Vector)
+	// begin empties v for a new batch of that many rows of the file.
+	begin(v *vector.Vector, rows int)
 	// size gives v n slots, keeping what it has.
 	size(v *vector.Vector, n int)
 	// read puts the page's next n values into slots at to at+n. All slots
@@ -31,7 +31,7 @@ type fixedSink[T any] struct {
 	of func(*vector.Vector) *[]T
 }
 
-func (s *fixedSink[T]) begin(v *vector.Vector) { f := s.of(v); *f = (*f)[:0] }
+func (s *fixedSink[T]) begin(v *vector.Vector, _ int) { f := s.of(v); *f = (*f)[:0] }
 
 func (s *fixedSink[T]) size(v *vector.Vector, n int) { f := s.of(v); *f = grow(*f, n) }
 
@@ -74,7 +74,7 @@ type stampSink struct {
 	buf [indexes]stamp
 }
 
-func (s *stampSink) begin(v *vector.Vector) { v.Int64s, v.Nanos = v.Int64s[:0], v.Nanos[:0] }
+func (s *stampSink) begin(v *vector.Vector, _ int) { v.Int64s, v.Nanos = v.Int64s[:0], v.Nanos[:0] }
 
 func (s *stampSink) size(v *vector.Vector, n int) {
 	v.Int64s, v.Nanos = grow(v.Int64s, n), grow(v.Nanos, n)
@@ -108,7 +108,7 @@ type discard struct{}
 func (discard) chunk()                                  {}
 func (discard) dictionary([]byte, int) error            { return nil }
 func (discard) page(format.Encoding, []byte, int) error { return nil }
-func (discard) begin(*vector.Vector)                    {}
+func (discard) begin(*vector.Vector, int)               {}
 func (discard) size(*vector.Vector, int)                {}
 func (discard) read(*vector.Vector, int, int) error     { return nil }
 func (discard) null(*vector.Vector, int, int)           {}

@@ -158,6 +158,20 @@ type ReadOptions struct {
 // DefaultBatchRows is used where ReadOptions says nothing.
 const DefaultBatchRows = 4096
 
+// BatchBytes is about how many bytes the columns of a batch hold together.
+// Readers lower the rows of a batch to keep to it, seen from the sizes that the
+// file tells and from the batch before.
+const BatchBytes = 8 << 20
+
+// RowsThatFit lowers rows, of which so many as given hold size bytes, to what
+// keeps to BatchBytes, but not below 1.
+func RowsThatFit(rows int, size, given int64) int {
+	if size <= 0 || given <= 0 {
+		return rows
+	}
+	return max(1, int(min(float64(rows), BatchBytes*float64(given)/float64(size)))) // a product of integers could overflow
+}
+
 // Rows is BatchRows or its default.
 func (o ReadOptions) Rows() (int, error) {
 	switch {
