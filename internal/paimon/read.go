@@ -266,6 +266,41 @@ func (r *Rows) pass() (bool, error) {
 	return true, nil
 }
 
+const (
+	// unpacked is how many times their compressed bytes a file's values may take.
+	unpacked = 4
+	// usualPage is the size at which writers end a page or a compressed chunk of
+	// a column, and pageRows the rows they write before they look.
+	usualPage, pageRows = 1 << 20, 100
+)
+
+// Memory estimates how many bytes reading the rows takes at most: for each run
+// that is merged at once, a page of every column and a batch. It is told by the
+// manifest alone; a writer with larger pages takes more.
+func (r *Rows) Memory() int64 {
+	most := int64(0)
+	for _, section := range r.sections {
+		total := int64(0)
+		for _, run := range section {
+			of := int64(0)
+			for _, f := range run {
+				of = max(of, r.fileMemory(f))
+			}
+			total += of
+		}
+		most = max(most, total)
+	}
+	return most
+}
+
+func (r *Rows) fileMemory(f DataFile) int64 {
+	all := unpacked * f.Size
+	row := all / max(f.RowCount, 1)
+	pages := min(all, int64(len(r.wanted))*usualPage+pageRows*row)
+	batch := min(all, vector.BatchBytes, int64(r.batchRows)*row)
+	return pages + batch
+}
+
 // Stats tells what was read so far.
 func (r *Rows) Stats() ReadStats {
 	s := r.stats

@@ -382,11 +382,11 @@ func (e *flinkEngine) count(ctx context.Context, counts map[string]int64) error 
 			break
 		}
 		safego.Go(g, func() error {
-			rr, err := e.r.openBucket(gctx, e.l, t)
+			rr, err := e.r.openBucket(gctx, e.l, t, 0)
 			if err != nil {
 				return asFatal(err)
 			}
-			defer rr.rows.Close()
+			defer rr.close()
 			p := &pipeline{l: &loader{r: e.r, l: e.l}, t: t}
 			err = rr.each(gctx, func(enc *encoders, pos int) error { return p.acceptable(enc, pos) })
 			if !errors.Is(err, io.EOF) {

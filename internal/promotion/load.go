@@ -277,11 +277,11 @@ func (l *loader) bucket(ctx context.Context, t bucketTask) error {
 		l.finished(LoadedBucket{Partition: t.partition, Bucket: t.id.Bucket, EndOffset: l.start[t.key()]})
 		return nil
 	}
-	rr, err := l.r.openBucket(ctx, l.l, t)
+	rr, err := l.r.openBucket(ctx, l.l, t, int64(l.flight+1)*int64(l.batch))
 	if err != nil {
 		return asFatal(err)
 	}
-	defer rr.rows.Close()
+	defer rr.close()
 	p := &pipeline{l: l, t: t, out: l.w.Bucket(t.id), start: l.start[t.key()], free: make(chan *row.Batch, l.flight+1)}
 	for range l.flight + 1 {
 		p.free <- &row.Batch{}

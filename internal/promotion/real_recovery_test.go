@@ -35,11 +35,11 @@ func writeForeign(t *testing.T, r *run) bucketTask {
 		if task.files == nil {
 			continue
 		}
-		rr, err := r.openBucket(ctx, lay, task)
+		rr, err := r.openBucket(ctx, lay, task, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer rr.rows.Close()
+		defer rr.close()
 		var b row.Batch
 		b.Reset(int16(r.info.SchemaID))
 		enough := errors.New("enough")

@@ -198,15 +198,28 @@ type rowReader struct {
 	l    *layout
 	rows *paimon.Rows
 	encs []*encoders
+	free func()
 }
 
-func (r *run) openBucket(ctx context.Context, l *layout, t bucketTask) (*rowReader, error) {
+// openBucket opens a bucket once there is memory for reading it and for extra
+// bytes more. A bucket that takes all there may be is read alone.
+func (r *run) openBucket(ctx context.Context, l *layout, t bucketTask, extra int64) (*rowReader, error) {
 	rows, err := r.src.table.ReadBucket(ctx, r.src.plan, t.source, t.files, paimon.ReadOptions{
 		Columns: l.columns, DuplicateKeys: paimon.FailOnDuplicates})
 	if err != nil {
 		return nil, err
 	}
-	return &rowReader{l: l, rows: rows}, nil
+	n := min(rows.Memory()+extra, readMemory)
+	if err := r.s.memory.Acquire(ctx, n); err != nil {
+		return nil, fmt.Errorf("waiting for memory to read bucket %s: %w", t.key(), context.Cause(ctx))
+	}
+	return &rowReader{l: l, rows: rows, free: func() { r.s.memory.Release(n) }}, nil
+}
+
+// close gives the memory back. What reading can fail with it has said.
+func (rr *rowReader) close() {
+	_ = rr.rows.Close()
+	rr.free()
 }
 
 // each calls f for every row with the encoders of its source and its position

@@ -14,6 +14,7 @@ import (
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/storage"
+	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -21,6 +22,7 @@ const (
 	defaultParallelism = 4
 	defaultBatchBytes  = 1 << 20
 	defaultMaxInFlight = 2
+	readMemory         = 128 << 20
 	defaultPartitions  = 1000 // max.partition.num where the server does not list it
 )
 
@@ -29,6 +31,9 @@ const (
 type Service struct {
 	cfg   Config
 	slots chan struct{} // native loads
+	// memory is what reading buckets may take, of all operations together, in
+	// bytes: wide rows and many runs make fewer buckets at once.
+	memory *semaphore.Weighted
 
 	mu   sync.Mutex
 	conn *connection
@@ -74,7 +79,7 @@ func New(cfg Config) (*Service, error) {
 	if cfg.MaxConcurrentLoads <= 0 {
 		cfg.MaxConcurrentLoads = 1
 	}
-	return &Service{cfg: cfg, slots: make(chan struct{}, cfg.MaxConcurrentLoads)}, nil
+	return &Service{cfg: cfg, slots: make(chan struct{}, cfg.MaxConcurrentLoads), memory: semaphore.NewWeighted(readMemory)}, nil
 }
 
 // Close ends the connections. Operations still running fail.

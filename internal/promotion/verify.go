@@ -102,11 +102,11 @@ func (r *run) compareBucket(ctx context.Context, lay *layout, t bucketTask, mode
 			return 0, nil
 		}
 	}
-	rr, err := r.openBucket(ctx, lay, t)
+	rr, err := r.openBucket(ctx, lay, t, 0)
 	if err != nil {
 		return 0, asFatal(err)
 	}
-	defer rr.rows.Close()
+	defer rr.close()
 	c := &comparer{r: r, t: t}
 	var rowNumber int64
 	errEnough := errors.New("enough")
