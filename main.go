@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	godebug "runtime/debug"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 
@@ -15,10 +16,18 @@ import (
 // version is set by the release build.
 var version = "dev"
 
+// memoryLimit is where the garbage collector begins to work harder, in bytes.
+// A load holds about half of it; without a limit the heap would grow to twice
+// of what it holds. GOMEMLIMIT overrides it.
+const memoryLimit = 192 << 20
+
 func main() {
 	debug := flag.Bool("debug", false, "serve on its own for a debugger; prints how Terraform attaches")
 	flag.Parse()
 
+	if os.Getenv("GOMEMLIMIT") == "" {
+		godebug.SetMemoryLimit(memoryLimit)
+	}
 	if !*debug {
 		provider.FollowTerraform(os.Exit)
 	}

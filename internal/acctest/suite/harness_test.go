@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -123,6 +124,7 @@ func (e *env) database(t *testing.T) string {
 	if len(name) > 60 {
 		name = name[:60]
 	}
+	name += fmt.Sprintf("_%04x", rand.N(1<<16)) // the same stack serves one test twice, with each Terraform
 	e.exec(t, fmt.Sprintf("CREATE DATABASE lake.`%s`", name))
 	return name
 }
