@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss/row"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/storage"
 )
 
 // cluster asks the Fluss servers what was done.
@@ -20,6 +23,64 @@ func connect(ctx context.Context, bootstrap string) (*cluster, error) {
 	return &cluster{client: c}, nil
 }
 
+// create makes an empty Fluss table with the columns, the key and the buckets of
+// the Paimon table in a folder, and waits until it can be written to.
+func (c *cluster) create(ctx context.Context, name, dir string) (*fluss.TableInfo, error) {
+	table, err := paimon.OpenTable(ctx, storage.Local{}, dir, name)
+	if err != nil {
+		return nil, err
+	}
+	schema := table.Schema()
+	d := fluss.TableDescriptor{PrimaryKey: schema.PrimaryKeys, BucketCount: buckets}
+	for _, f := range schema.Fields {
+		t, err := row.ParseType(f.Type.String())
+		if err != nil {
+			return nil, err
+		}
+		d.Columns = append(d.Columns, fluss.Column{Name: f.Name, Type: t})
+	}
+	if err := c.client.CreateDatabase(ctx, database, true); err != nil {
+		return nil, err
+	}
+	path := fluss.TablePath{Database: database, Table: name}
+	// A coordinator of 0.9.1 may fail to notice a new table, which then never works.
+	for try := 1; ; try++ {
+		if err := c.client.CreateTable(ctx, path, d, false); err != nil {
+			return nil, err
+		}
+		info, err := c.client.GetTable(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		err = c.client.AwaitNotice(ctx, info, 10*time.Second)
+		if errors.Is(err, fluss.ErrNotNoticed) && try < 3 {
+			if err := c.drop(ctx, name); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		// It waits for the buckets' leaders.
+		_, err = c.ends(ctx, info)
+		return info, err
+	}
+}
+
+func (c *cluster) drop(ctx context.Context, name string) error {
+	return c.client.DropTable(ctx, fluss.TablePath{Database: database, Table: name}, false)
+}
+
+// ends are the log end offsets of all buckets.
+func (c *cluster) ends(ctx context.Context, info *fluss.TableInfo) (map[int32]int64, error) {
+	var all []int32
+	for b := range info.Descriptor.BucketCount {
+		all = append(all, int32(b))
+	}
+	return c.client.ListOffsets(ctx, info, nil, all, fluss.OffsetLatest)
+}
+
 // holds fails unless the logs of a new table hold rows records: every row was
 // written, and none twice.
 func (c *cluster) holds(ctx context.Context, table string, rows int) error {
@@ -27,16 +88,12 @@ func (c *cluster) holds(ctx context.Context, table string, rows int) error {
 	if err != nil {
 		return err
 	}
-	var all []int32
-	for b := range info.Descriptor.BucketCount {
-		all = append(all, int32(b))
-	}
-	if len(all) != buckets {
-		return fmt.Errorf("table %s: found %d buckets; required: %d", info.Path, len(all), buckets)
-	}
-	ends, err := c.client.ListOffsets(ctx, info, nil, all, fluss.OffsetLatest)
+	ends, err := c.ends(ctx, info)
 	if err != nil {
 		return err
+	}
+	if len(ends) != buckets {
+		return fmt.Errorf("table %s: found %d buckets; required: %d", info.Path, len(ends), buckets)
 	}
 	var total int64
 	for _, end := range ends {

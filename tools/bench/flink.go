@@ -14,6 +14,9 @@ import (
 	"github.com/fluss-lake/terraform-provider-fluss/internal/storage"
 )
 
+// flinkParallelism are those tried; the best one is the peer.
+var flinkParallelism = []int{1, 2, 4}
+
 // flinkName is what the peer is called in the results.
 func flinkName(parallelism int) string { return fmt.Sprintf("Flink p=%d", parallelism) }
 
@@ -75,6 +78,8 @@ func (f *flink) load(ctx context.Context, j job, parallelism int) (load, error) 
 	if err != nil {
 		return load{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, aTurn)
+	defer cancel()
 	m, err := f.b.meter()
 	if err != nil {
 		return load{}, err
@@ -99,7 +104,7 @@ func (f *flink) load(ctx context.Context, j job, parallelism int) (load, error) 
 		return load{}, fmt.Errorf("job %s: found state %s after %d ms; required: FINISHED", result.JobID, job.State, job.Duration)
 	}
 	l.took = time.Duration(job.Duration) * time.Millisecond
-	return l, f.b.cluster.holds(ctx, table, j.rows)
+	return l, f.b.loaded(ctx, table, j.rows)
 }
 
 // get asks Flink's REST service.

@@ -123,9 +123,3 @@ func cpuSeconds() (float64, error) {
 	err := syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9, err
 }
-
-func (r *results) compareORC() comparison {
-	a, b := middleScan(r.scans, func(s scan) float64 { return s.ours }), middleScan(r.scans, func(s scan) float64 { return s.peer })
-	return comparison{Name: orcScan, Ours: a, Peer: b, Unit: "rows/CPU s", Ratio: round(a/b, 2), required: 0.5,
-		PeerCommand: fmt.Sprintf("pyarrow.orc.ORCFile.read_stripe of every stripe on one thread; 500000 rows of 10 columns, zstd, median of %d", len(r.scans))}
-}

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/pyoracle"
@@ -22,13 +19,13 @@ import (
 var readTable []byte
 
 const (
-	orcReads = 10 // in one process each; the first ones, in which Java compiles, do not count
-	orcWarm  = 5
+	orcReads = 5 // that count
+	javaWarm = 5 // reads in which Java compiles; they do not count
 )
 
 // readORCTable measures reads, with merge, of a table of ORC files by Paimon
-// Java and by this project, each in one process and on one thread, by the
-// processor time they take. Both must see the same rows and sums.
+// Java and by this project, in turns, each on one thread, by the processor time
+// they take. Both must see the same rows and sums.
 func (b *bench) readORCTable(ctx context.Context) error {
 	py, err := pyoracle.New(ctx)
 	if err != nil {
@@ -40,43 +37,34 @@ func (b *bench) readORCTable(ctx context.Context) error {
 	if _, err := py.WriteBench(ctx, pyoracle.PaimonBench{Warehouse: warehouse, Table: database + ".t", Rows: rows, Buckets: 1, Options: map[string]string{"file.format": "orc"}}); err != nil {
 		return err
 	}
-	java, err := b.compileJava(ctx, "ReadTable", readTable)
+	command, err := b.compileJava(ctx, "ReadTable", readTable)
 	if err != nil {
 		return err
 	}
-	var out, log bytes.Buffer
-	cmd := exec.CommandContext(ctx, java[0], append(java[1:], warehouse, database, "t", fmt.Sprint(orcReads))...)
-	cmd.Stdout, cmd.Stderr = &out, &log
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("ReadTable: %w\n%s", err, log.String())
+	java, err := startReader(ctx, readerJava, append(command, warehouse, database, "t"))
+	if err != nil {
+		return err
 	}
-	for i, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
-		var s scan
-		var theirs, seen tableSums
-		if _, err := fmt.Sscan(line, &theirs.rows, &theirs.sum, &s.peer); err != nil {
-			return fmt.Errorf("ReadTable printed %q: %w", line, err)
-		}
-		from, err := cpuSeconds()
+	defer java.end()
+	for i := range javaWarm + orcReads {
+		theirs, err := java.read()
 		if err != nil {
 			return err
 		}
-		if seen, err = readPaimon(ctx, warehouse); err != nil {
-			return err
-		}
-		until, err := cpuSeconds()
+		seen, err := readOnce(ctx, warehouse, ".orc")
 		if err != nil {
 			return err
 		}
-		if seen != theirs {
-			return fmt.Errorf("a read of Paimon Java gave %+v, of this reader %+v", theirs, seen)
+		if seen.tableSums != theirs.tableSums {
+			return fmt.Errorf("a read of Paimon Java gave %+v, of this reader %+v", theirs.tableSums, seen.tableSums)
 		}
-		s = scan{ours: float64(seen.rows) / (until - from), peer: float64(seen.rows) / s.peer}
-		logf("reading the table: %.0f rows/s, Paimon Java %.0f", s.ours, s.peer)
-		if i >= orcWarm {
+		s := scan{ours: float64(seen.rows) / seen.cpu, peer: float64(seen.rows) / theirs.cpu}
+		logf("reading the table: %.0f rows a second of CPU, Paimon Java %.0f", s.ours, s.peer)
+		if i >= javaWarm {
 			b.results.merges = append(b.results.merges, s)
 		}
 	}
-	return nil
+	return java.end()
 }
 
 type tableSums struct {
@@ -84,7 +72,8 @@ type tableSums struct {
 	sum  int64
 }
 
-func readPaimon(ctx context.Context, warehouse string) (s tableSums, err error) {
+// readPaimon reads the table database.t, whose data files must have the suffix.
+func readPaimon(ctx context.Context, warehouse, suffix string) (s tableSums, err error) {
 	fs, root, err := storage.Open(warehouse, nil)
 	if err != nil {
 		return s, err
@@ -103,8 +92,8 @@ func readPaimon(ctx context.Context, warehouse string) (s tableSums, err error) 
 	}
 	for _, p := range plan.Partitions {
 		for _, bucket := range p.Buckets {
-			if name := bucket.Files[0].Name; !strings.HasSuffix(name, ".orc") {
-				return s, fmt.Errorf("the table has the data file %s, required ORC", name)
+			if name := bucket.Files[0].Name; !strings.HasSuffix(name, suffix) {
+				return s, fmt.Errorf("the table has the data file %s, required are files of %s", name, suffix)
 			}
 			rows, err := table.ReadBucket(ctx, plan, p, bucket, paimon.ReadOptions{})
 			if err != nil {
@@ -153,19 +142,4 @@ func (s *tableSums) add(refs *paimon.Refs) {
 			}
 		}
 	}
-}
-
-func (r *results) compareORCRead() comparison {
-	a, b := middleScan(r.merges, func(s scan) float64 { return s.ours }), middleScan(r.merges, func(s scan) float64 { return s.peer })
-	return comparison{Name: orcRead, Ours: a, Peer: b, Unit: "rows/CPU s", Ratio: round(a/b, 2), required: 1.5,
-		PeerCommand: fmt.Sprintf("Paimon's TableRead on Java %s, its process's processor time once warm; 10 columns, two overlapping files, median of %d", r.javaVersion, len(r.merges))}
-}
-
-func middleScan(scans []scan, get func(scan) float64) float64 {
-	var all []float64
-	for _, s := range scans {
-		all = append(all, get(s))
-	}
-	slices.Sort(all)
-	return round(all[len(all)/2], 0)
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/widetable"
@@ -22,20 +23,40 @@ const wide = "wide"
 
 var wideOptions = widetable.Options{Partitions: 10_000, FilesPerPartition: 10, Buckets: 2, Deleted: 10_000}
 
+var wideFiles = wideOptions.Partitions * wideOptions.FilesPerPartition
+
 // wideLimits let the wide table be promoted: the preview must come to its end.
 var wideLimits = map[string]string{"max.partition.num": "20000", "max.bucket.num": "1000000"}
+
+// wideTable makes the wide table and measures what is wanted of it.
+func (b *bench) wideTable(ctx context.Context) error {
+	logf("making the Paimon table %s.%s: %d partitions", database, wide, wideOptions.Partitions)
+	if err := os.MkdirAll(filepath.Dir(b.tableDir(wide)), 0o755); err != nil {
+		return err
+	}
+	t, err := widetable.Write(b.tableDir(wide), wideOptions)
+	if err != nil {
+		return err
+	}
+	logf("made: %d files, %d manifests of %d bytes", t.Files, t.Manifests, t.ManifestBytes)
+	syscall.Sync()
+	if b.opt.wants(previewTime, previewMemory) {
+		if err := b.previews(ctx); err != nil {
+			return err
+		}
+	}
+	if b.opt.wants(previewVsJava) {
+		return b.againstJava(ctx)
+	}
+	return nil
+}
 
 // previews measures terraform plan of the wide table, and the memory of its
 // provider.
 func (b *bench) previews(ctx context.Context) error {
-	if _, err := b.settle(ctx); err != nil {
+	if err := b.calm(ctx, "terraform plan of %d partitions, %d times", wideOptions.Partitions, planRuns); err != nil {
 		return err
 	}
-	average, err := loadAverage()
-	if err != nil {
-		return err
-	}
-	logf("terraform plan of %d partitions, %d times (load average %s)", wideOptions.Partitions, planRuns, average)
 	for range planRuns {
 		cmd, out, err := b.terraform(ctx, wide, "plan")
 		if err != nil {
@@ -80,11 +101,9 @@ func (b *bench) againstJava(ctx context.Context) error {
 		return err
 	}
 	commands := [][]string{append(java, b.stack.Warehouse, database, wide), {self, planArgument, b.stack.Warehouse, database, wide}}
-	average, err := loadAverage()
-	if err != nil {
+	if err := b.calm(ctx, "planning by Paimon Java and by this reader, %d times in turns", b.opt.rounds); err != nil {
 		return err
 	}
-	logf("planning by Paimon Java and by this reader, %d times in turns (load average %s)", b.opt.rounds, average)
 	for range b.opt.rounds {
 		var said [2]string
 		for i, c := range commands {
@@ -138,32 +157,4 @@ func planOnce(ctx context.Context, args []string) error {
 	}
 	fmt.Println(len(plan.Partitions), files, records, size)
 	return nil
-}
-
-func (r *results) comparePreviewTime() comparison {
-	var all []time.Duration
-	for _, p := range r.previews {
-		all = append(all, p.took)
-	}
-	s := median(all).Seconds()
-	return comparison{Name: previewTime, Ours: round(s, 3), Peer: previewBound, Unit: "s", Ratio: round(previewBound/s, 2),
-		PeerCommand: fmt.Sprintf("bound: %g s, median of %d terraform plan of %d partitions and %d files", previewBound, len(all),
-			wideOptions.Partitions, wideOptions.Partitions*wideOptions.FilesPerPartition), required: 1}
-}
-
-func (r *results) comparePreviewMemory() comparison {
-	var peak int64
-	for _, p := range r.previews {
-		peak = max(peak, p.peak)
-	}
-	return comparison{Name: previewMemory, Ours: round(mib(peak), 1), Peer: previewMemoryBound, Unit: "MiB", Ratio: round(previewMemoryBound/mib(peak), 2),
-		PeerCommand: fmt.Sprintf("bound: %d MiB, provider process, highest of %d terraform plan of %d partitions and %d files", previewMemoryBound, len(r.previews),
-			wideOptions.Partitions, wideOptions.Partitions*wideOptions.FilesPerPartition), required: 1}
-}
-
-func (r *results) comparePreviewJava() comparison {
-	java, own := median(r.planned[0]).Seconds(), median(r.planned[1]).Seconds()
-	return comparison{Name: previewVsJava, Ours: round(own, 3), Peer: round(java, 3), Unit: "s", Ratio: round(java/own, 2),
-		PeerCommand: fmt.Sprintf("java %s PlanTable (Paimon 1.3.1, newReadBuilder().newScan().plan(), start of the JVM included), medians of %d turns; %d partitions, %d files",
-			r.javaVersion, len(r.planned[0]), wideOptions.Partitions, wideOptions.Partitions*wideOptions.FilesPerPartition), required: 5}
 }

@@ -12,22 +12,23 @@ import (
 	"time"
 )
 
-// load is one measured load of the table.
+// load is one measured load of a table.
 type load struct {
 	name        string
 	round       int
+	rows        int
 	loadAverage string        // of the machine, before it
 	took        time.Duration // the load alone
 	wall        time.Duration // the whole command
-	// CPU time: of the provider or of Flink; of Fluss's servers and ZooKeeper; of
-	// Flink; of everything else on the machine.
+	// CPU time: of the provider, of Flink or of another client; of Fluss's servers
+	// and ZooKeeper; of Flink; of everything else on the machine.
 	client, servers, flink, other time.Duration
 	user, system                  time.Duration // of the provider
 	peak                          int64         // bytes; 0: not measured
 }
 
-// rate is in rows a second.
-func (l load) rate(rows int) float64 { return float64(rows) / l.took.Seconds() }
+// rate is in rows a second of the load alone.
+func (l load) rate() float64 { return float64(l.rows) / l.took.Seconds() }
 
 func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
@@ -40,56 +41,23 @@ type comparison struct {
 	Unit        string  `json:"unit"`
 	Ratio       float64 `json:"ratio"`
 	PeerCommand string  `json:"peer_command"`
-
-	required float64 // ratio
-}
-
-const (
-	loadVsFlink = "load_vs_flink"
-	memory2M    = "memory_2m"
-	planTime    = "plan_time"
-	orcScan     = "orc_scan_vs_pyarrow"
-	orcRead     = "orc_read_vs_java"
-
-	previewTime   = "preview_time"
-	previewMemory = "preview_memory"
-	previewVsJava = "preview_vs_java"
-
-	memoryBound = 400 // MiB
-	planBound   = 1.0 // seconds
-
-	previewBound       = 3.0 // seconds
-	previewMemoryBound = 300 // MiB
-)
-
-type comparing struct {
-	name string
-	make func(r *results) comparison
-}
-
-// comparisons are all there are, each made from the results.
-var comparisons = []comparing{
-	{loadVsFlink, (*results).compareLoad},
-	{memory2M, (*results).compareMemory},
-	{planTime, (*results).comparePlan},
-	{previewTime, (*results).comparePreviewTime},
-	{previewMemory, (*results).comparePreviewMemory},
-	{previewVsJava, (*results).comparePreviewJava},
-	{orcScan, (*results).compareORC},
-	{orcRead, (*results).compareORCRead},
 }
 
 // results is all that was measured.
 type results struct {
-	rows         int
+	rows         int // of the source
 	flinkVersion string
+	javaVersion  string
 	loads        []load
 	plans        []time.Duration
-	previews     []load // took and peak
-	javaVersion  string
-	planned      [2][]time.Duration // by Paimon Java, by our reader
-	scans        []scan
-	merges       []scan
+	previews     []load               // took and peak
+	planned      [2][]time.Duration   // by Paimon Java, by our reader
+	colds        [2][]time.Duration   // of the provider that does nothing, of ours
+	scans        []scan               // an ORC file: pyarrow, ours
+	merges       []scan               // a table of ORC files: Paimon Java, ours
+	reads        map[string][]float64 // rows a second of one table of Parquet files, by reader
+	readRows     int
+	encoded      []float64 // rows a second of CPU
 }
 
 // of are the loads of one name.
@@ -112,7 +80,28 @@ func (r *results) middle(name string, get func(load) time.Duration) time.Duratio
 	return median(all)
 }
 
-func median(all []time.Duration) time.Duration {
+// rate is the median of one name in rows a second, by the time that get gives.
+func (r *results) rate(name string, get func(load) time.Duration) float64 {
+	all := r.of(name)
+	return math.Round(float64(all[0].rows) / r.middle(name, get).Seconds())
+}
+
+// peak is the most memory of all loads of one name, in MiB.
+func (r *results) peak(name string) float64 {
+	var peak int64
+	for _, l := range r.of(name) {
+		peak = max(peak, l.peak)
+	}
+	return mib(peak)
+}
+
+func took(l load) time.Duration   { return l.took }
+func wall(l load) time.Duration   { return l.wall }
+func client(l load) time.Duration { return l.client }
+
+type number interface{ ~int64 | ~float64 }
+
+func median[T number](all []T) T {
 	if len(all) == 0 {
 		return 0
 	}
@@ -120,72 +109,85 @@ func median(all []time.Duration) time.Duration {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-func took(l load) time.Duration { return l.took }
-
-func (r *results) compareLoad() comparison {
-	best := 1
-	if r.middle(flinkName(2), took) < r.middle(flinkName(1), took) {
-		best = 2
-	}
-	rate := func(name string) float64 { return math.Round(float64(r.rows) / r.middle(name, took).Seconds()) }
-	a, b := rate(ours), rate(flinkName(best))
-	command := fmt.Sprintf("Flink %s batch, parallelism %d of %d slots: %s; %d rows, median of %d job durations, same servers",
-		r.flinkVersion, best, slots, fmt.Sprintf(insert, database, "t", database, source), r.rows, len(r.of(flinkName(best))))
-	return comparison{Name: loadVsFlink, Ours: a, Peer: b, Unit: "rows/s", Ratio: round(a/b, 2), PeerCommand: command, required: 1.5}
-}
-
-func (r *results) compareMemory() comparison {
-	var peak int64
-	for _, l := range r.of(ours) {
-		peak = max(peak, l.peak)
-	}
-	return comparison{Name: memory2M, Ours: round(mib(peak), 1), Peer: memoryBound, Unit: "MiB", Ratio: round(memoryBound/mib(peak), 2),
-		PeerCommand: fmt.Sprintf("bound: %d MiB, provider process, highest of %d loads of %d rows", memoryBound, len(r.of(ours)), r.rows), required: 1}
-}
-
-func (r *results) comparePlan() comparison {
-	s := median(r.plans).Seconds()
-	return comparison{Name: planTime, Ours: round(s, 3), Peer: planBound, Unit: "s", Ratio: round(planBound/s, 2),
-		PeerCommand: fmt.Sprintf("bound: %g s, median of %d terraform plan of %d rows", planBound, len(r.plans), r.rows), required: 1}
-}
-
 func round(v float64, digits int) float64 {
 	p := math.Pow10(digits)
 	return math.Round(v*p) / p
 }
 
-// report writes the file and prints the tables. At the full size a bound that
-// was missed is an error.
-func (r *results) report(opt options, out io.Writer) error {
+// compare makes the comparisons that were asked for. What has no measurements is
+// an error.
+func (r *results) compare(opt options) ([]comparison, error) {
 	var list []comparison
+	var missing []error
 	for _, c := range comparisons {
-		if opt.wants(c.name) {
-			list = append(list, c.make(r))
+		if !opt.wants(c.name) {
+			continue
+		}
+		if !c.measured(r) {
+			missing = append(missing, fmt.Errorf("%s: not measured", c.name))
+			continue
+		}
+		got := c.make(r)
+		got.Name = c.name
+		list = append(list, got)
+	}
+	return list, errors.Join(missing...)
+}
+
+// report writes the file and the guide and prints the tables. At the full size a
+// bound that was missed is an error.
+func (r *results) report(opt options, out io.Writer) error {
+	list, err := r.compare(opt)
+	if err := writeResults(opt.out, list); err != nil {
+		return err
+	}
+	logf("written to %s", opt.out)
+	if opt.guide != "" {
+		err = errors.Join(err, writeGuide(opt.guide, list))
+	}
+	if _, werr := io.WriteString(out, r.loadTable()+"\n"+comparisonTable(list)); werr != nil {
+		return errors.Join(err, werr)
+	}
+	if r.rows != fullRows {
+		logf("the bounds are for %d rows and were not judged", fullRows)
+		return err
+	}
+	return errors.Join(err, judge(list))
+}
+
+func judge(list []comparison) error {
+	var missed []error
+	for _, c := range list {
+		if need := goal(c.Name); c.Ratio < need {
+			missed = append(missed, fmt.Errorf("%s: found %g times its peer or bound; required: %g or more", c.Name, c.Ratio, need))
 		}
 	}
+	return errors.Join(missed...)
+}
+
+func writeResults(path string, list []comparison) error {
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(opt.out, append(data, '\n'), 0o644); err != nil {
-		return err
-	}
-	_, err = io.WriteString(out, r.loadTable()+"\n"+comparisonTable(list))
+	return os.WriteFile(path, append(data, '\n'), 0o644)
+}
+
+func readResults(path string) ([]comparison, error) {
+	data, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	logf("written to %s", opt.out)
-	if r.rows != fullRows {
-		logf("the bounds are for %d rows and were not judged", fullRows)
-		return nil
+	var list []comparison
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	var missed []error
 	for _, c := range list {
-		if c.Ratio < c.required {
-			missed = append(missed, fmt.Errorf("%s: found %g times its peer or bound; required: %g or more", c.Name, c.Ratio, c.required))
+		if goal(c.Name) == 0 {
+			return nil, fmt.Errorf("%s: found the comparison %q; required: one of this program's", path, c.Name)
 		}
 	}
-	return errors.Join(missed...)
+	return list, nil
 }
 
 func (r *results) loadTable() string {
@@ -194,23 +196,22 @@ func (r *results) loadTable() string {
 		return ""
 	}
 	seconds := func(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()) }
-	rows := [][]string{{"load", "round", "load s", "rows/s", "command s", "client CPU s", "server CPU s", "other CPU s", "client CPU s per M rows", "peak MiB", "load average before"}}
+	rows := [][]string{{"load", "round", "rows", "load s", "rows/s", "command s", "client CPU s", "server CPU s", "other CPU s", "client CPU s per M rows", "peak MiB", "load average before"}}
+	var names []string
 	for _, l := range r.loads {
 		peak := ""
 		if l.peak > 0 {
 			peak = fmt.Sprintf("%.0f", mib(l.peak))
 		}
-		rows = append(rows, []string{l.name, fmt.Sprint(l.round), fmt.Sprintf("%.2f", l.took.Seconds()), fmt.Sprintf("%.0f", l.rate(r.rows)), seconds(l.wall),
-			seconds(l.client), seconds(l.servers), seconds(l.other), fmt.Sprintf("%.2f", l.client.Seconds()/float64(r.rows)*1e6), peak, l.loadAverage})
-	}
-	for _, name := range []string{flinkName(1), flinkName(2), ours} {
-		if len(r.of(name)) == 0 {
-			continue
+		rows = append(rows, []string{l.name, fmt.Sprint(l.round), fmt.Sprint(l.rows), fmt.Sprintf("%.2f", l.took.Seconds()), fmt.Sprintf("%.0f", l.rate()), seconds(l.wall),
+			seconds(l.client), seconds(l.servers), seconds(l.other), fmt.Sprintf("%.2f", l.client.Seconds()/float64(l.rows)*1e6), peak, l.loadAverage})
+		if !slices.Contains(names, l.name) {
+			names = append(names, l.name)
 		}
-		m := load{took: r.middle(name, took)}
-		rows = append(rows, []string{name, "median", fmt.Sprintf("%.2f", m.took.Seconds()), fmt.Sprintf("%.0f", m.rate(r.rows)),
-			seconds(r.middle(name, func(l load) time.Duration { return l.wall })), seconds(r.middle(name, func(l load) time.Duration { return l.client })),
-			seconds(r.middle(name, func(l load) time.Duration { return l.servers })), "", "", "", ""})
+	}
+	for _, name := range names {
+		rows = append(rows, []string{name, "median", fmt.Sprint(r.of(name)[0].rows), fmt.Sprintf("%.2f", r.middle(name, took).Seconds()), fmt.Sprint(r.rate(name, took)),
+			seconds(r.middle(name, wall)), seconds(r.middle(name, client)), seconds(r.middle(name, func(l load) time.Duration { return l.servers })), "", "", "", ""})
 	}
 	markdown(&b, rows)
 	return b.String()
@@ -219,7 +220,7 @@ func (r *results) loadTable() string {
 func comparisonTable(list []comparison) string {
 	rows := [][]string{{"comparison", "ours", "peer or bound", "unit", "ratio", "required", "peer"}}
 	for _, c := range list {
-		rows = append(rows, []string{c.Name, fmt.Sprint(c.Ours), fmt.Sprint(c.Peer), c.Unit, fmt.Sprint(c.Ratio), fmt.Sprint(c.required), c.PeerCommand})
+		rows = append(rows, []string{c.Name, decimal(c.Ours), decimal(c.Peer), c.Unit, decimal(c.Ratio), fmt.Sprint(goal(c.Name)), c.PeerCommand})
 	}
 	var b strings.Builder
 	markdown(&b, rows)

@@ -13,27 +13,35 @@ import (
 )
 
 const (
-	// ours is what the provider is called in the results.
+	// What the provider is called in the results: with the source, with the large
+	// table, with that of many columns.
 	ours         = "terraform apply"
+	oursLarge    = "terraform apply, ten times the rows"
+	oursBroad    = "terraform apply, large values"
 	providerName = "terraform-provider-fluss"
+	nullName     = "terraform-provider-nothing"
 )
 
-func oursTable(round int) string { return fmt.Sprintf("ours_%d", round) }
+func oursTable(j job) string { return fmt.Sprintf("ours_%s_%d", j.source, j.round) }
 
-// installProvider copies the built provider to where Terraform is told to find it.
-func (b *bench) installProvider(built string) error {
-	binary, err := os.ReadFile(built)
-	if err != nil {
-		return fmt.Errorf("the provider is not built, run make build: %w", err)
-	}
+// installProviders copies the built provider, and the one that does nothing, to
+// where Terraform is told to find them: a build during the run must not change
+// what is measured.
+func (b *bench) installProviders() error {
 	bin := filepath.Join(b.dir, "bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(bin, providerName), binary, 0o755); err != nil {
-		return err
+	for name, built := range map[string]string{providerName: providerName, nullName: "nullprovider"} {
+		binary, err := os.ReadFile(filepath.Join(b.root, "bin", built))
+		if err != nil {
+			return fmt.Errorf("the provider is not built, run make build: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(bin, name), binary, 0o755); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(b.cliConfig(), fmt.Appendf(nil, "provider_installation {\n  dev_overrides {\n    \"fluss-lake/fluss\" = %q\n  }\n  direct {}\n}\n", bin), 0o644)
+	return os.WriteFile(b.cliConfig(), fmt.Appendf(nil, "provider_installation {\n  dev_overrides {\n    \"fluss-lake/fluss\"   = %q\n    \"fluss-lake/nothing\" = %q\n  }\n  direct {}\n}\n", bin, bin), 0o644)
 }
 
 func (b *bench) cliConfig() string { return filepath.Join(b.dir, "terraform.rc") }
@@ -59,15 +67,19 @@ resource "fluss_lake_promotion" "bench" {
 }
 `
 
-// terraform makes a command in a folder of the table's own. It gets none of the
-// settings that the caller's environment may hold for Terraform or the provider.
+// terraform makes a command about the promotion of one table.
 func (b *bench) terraform(ctx context.Context, table string, args ...string) (*exec.Cmd, *bytes.Buffer, error) {
-	dir := filepath.Join(b.dir, table)
+	return b.terraformWith(ctx, table, fmt.Sprintf(configuration, b.stack.Bootstrap, database, table), args...)
+}
+
+// terraformWith makes a command in a folder of its own. It gets none of the
+// settings that the caller's environment may hold for Terraform or the provider.
+func (b *bench) terraformWith(ctx context.Context, name, text string, args ...string) (*exec.Cmd, *bytes.Buffer, error) {
+	dir := filepath.Join(b.dir, name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, nil, err
 	}
-	text := fmt.Appendf(nil, configuration, b.stack.Bootstrap, database, table)
-	if err := os.WriteFile(filepath.Join(dir, "main.tf"), text, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text), 0o644); err != nil {
 		return nil, nil, err
 	}
 	var out bytes.Buffer
@@ -91,40 +103,15 @@ func failed(cmd *exec.Cmd, out *bytes.Buffer, err error) error {
 	return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args[:2], " "), err, out)
 }
 
-// plans measures terraform plan of a table that was not promoted yet, as the
-// user waits for it: Terraform's own start included.
-func (b *bench) plans(ctx context.Context) error {
-	if _, err := b.settle(ctx); err != nil {
-		return err
-	}
-	average, err := loadAverage()
-	if err != nil {
-		return err
-	}
-	logf("terraform plan, %d times (load average %s)", planRuns, average)
-	for range planRuns {
-		cmd, out, err := b.terraform(ctx, oursTable(1), "plan")
-		if err != nil {
-			return err
-		}
-		from := time.Now()
-		if err := cmd.Run(); err != nil {
-			return failed(cmd, out, err)
-		}
-		took := time.Since(from)
-		if !strings.Contains(out.String(), "Lake promotion preview") || !strings.Contains(out.String(), "1 to add") {
-			return fmt.Errorf("terraform plan: found no preview of a promotion in its output:\n%s", out)
-		}
-		logf("  %.3f s", took.Seconds())
-		b.results.plans = append(b.results.plans, took)
-	}
-	return nil
-}
-
 // apply promotes a copy of the source. Its time is that of the load stage, by
 // the journal; the wall time is that of the whole command.
 func (b *bench) apply(ctx context.Context, j job) (load, error) {
-	table := oursTable(j.round)
+	table := oursTable(j)
+	if err := b.duplicate(j.source, table); err != nil {
+		return load{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, aTurn)
+	defer cancel()
 	cmd, out, err := b.terraform(ctx, table, "apply", "-auto-approve")
 	if err != nil {
 		return load{}, err
@@ -156,5 +143,5 @@ func (b *bench) apply(ctx context.Context, j job) (load, error) {
 	}
 	logf("  provider: %.2f s user and %.2f s system CPU, peak %.0f MiB in %d samples; terraform apply took %.2f s",
 		l.user.Seconds(), l.system.Seconds(), mib(l.peak), provider.samples, l.wall.Seconds())
-	return l, b.cluster.holds(ctx, table, j.rows)
+	return l, b.loaded(ctx, table, j.rows)
 }

@@ -1,7 +1,9 @@
 """Makes the benchmark table with pypaimon: 10 columns, one BIGINT key, fixed
-buckets, a first commit of all rows and a second that updates a share of the keys.
+buckets, a first commit of all rows and further ones that update a share of the keys.
+Large tables are written in pieces, each of a range of keys and with commits of its own.
 
-arguments: warehouse, table "db.table", rows (2000000), buckets (4), updates (0.1), seed (1), options?
+arguments: warehouse, table "db.table", rows (2000000), buckets (4), updates (0.1), commits (2),
+  piece (rows), seed (1), options?
 answer: rows, stored, snapshot_id, and the sums of the rows a reader must find
   (id, customer, quantity, amount as text)
 """
@@ -20,6 +22,7 @@ FIELDS = [
     ("price", "DOUBLE"), ("amount", "DECIMAL(12, 2)"), ("day", "DATE"), ("created", "TIMESTAMP(3)"), ("note", "STRING"),
 ]
 CITIES = ["Oslo", "Bern", "Rome", "Lima", "Kyiv", "Pune", "Quito", "Hanoi", "Accra", "Turin", "Sofia", "Cairo"]
+SUMMED = ["id", "customer", "quantity", "amount"]
 STATES = ["new", "paid", "packed", "sent", "done", "returned"]
 
 
@@ -95,19 +98,27 @@ def bench(args):
     schema = PyarrowFieldParser.from_paimon_schema(table.table_schema.fields)
     rng = np.random.default_rng(args.get("seed") or 1)
     share = args["updates"] if args.get("updates") is not None else 0.1
-    ids = rng.permutation(rows).astype(np.int64)
-    again = rng.choice(rows, int(rows * share), replace=False).astype(np.int64)
-    first, second = columns(ids, rng, 1, schema), columns(again, rng, 2, schema)
-    commit(table, fill(table, first, ids, buckets))
-    if len(again):
-        commit(table, fill(table, second, again, buckets))
-    kept = first.filter(pa.array(~np.isin(ids, again)))
-    sums = {}
-    for name in ("id", "customer", "quantity", "amount"):
-        parts = [pc.sum(t[name].cast(pa.decimal128(38, 2))).as_py() or decimal.Decimal(0) for t in (kept, second)]
-        total = sum(parts, decimal.Decimal(0))
-        sums[name] = format(total, "f") if name == "amount" else str(int(total))
-    return {"rows": rows, "stored": rows + len(again), "snapshot_id": latest(table), "sums": sums}
+    stored, totals = 0, dict.fromkeys(SUMMED, decimal.Decimal(0))
+    step = args.get("piece") or rows
+    for begin in range(0, rows, step):
+        n = min(step, rows - begin)
+        ids = begin + rng.permutation(n).astype(np.int64)
+        versions = []
+        for version in range(1, (args.get("commits") or 2) + 1):
+            if version > 1:
+                ids = begin + rng.choice(n, int(n * share), replace=False).astype(np.int64)
+            if len(ids):
+                versions.append((ids, columns(ids, rng, version, schema)))
+                commit(table, fill(table, versions[-1][1], ids, buckets))
+        replaced = np.zeros(n, bool)
+        for ids, data in reversed(versions):
+            kept = data.filter(pa.array(~replaced[ids - begin]))
+            replaced[ids - begin] = True
+            stored += len(ids)
+            for name in SUMMED:
+                totals[name] += pc.sum(kept[name].cast(pa.decimal128(38, 2))).as_py() or 0
+    sums = {name: format(t, "f") if name == "amount" else str(int(t)) for name, t in totals.items()}
+    return {"rows": rows, "stored": stored, "snapshot_id": latest(table), "sums": sums}
 
 
 if __name__ == "__main__":

@@ -40,48 +40,69 @@ type Row = map[string]any
 
 // New makes the environment in the cache's folder venv, once for all processes.
 func New(ctx context.Context) (*Python, error) {
-	cache, err := stack.CacheDir()
-	if err != nil {
-		return nil, fmt.Errorf("pyoracle: %w", err)
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return nil, fmt.Errorf("pyoracle: %w", err)
-	}
-	unlock, err := stack.Lock(ctx, filepath.Join(cache, ".venv.lock"))
-	if err != nil {
-		return nil, fmt.Errorf("pyoracle: lock the cache: %w", err)
-	}
-	defer unlock()
-	venv := filepath.Join(cache, "venv")
-	p := &Python{exe: filepath.Join(venv, "bin", "python")}
-	if p.scripts, err = writeScripts(cache); err != nil {
-		return nil, err
-	}
 	wanted, err := files.ReadFile("requirements.txt")
 	if err != nil {
 		return nil, fmt.Errorf("pyoracle: %w", err)
 	}
-	stamp := filepath.Join(venv, "requirements.txt")
-	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(have, wanted) {
-		return p, nil
-	}
-	python, err := stack.FindPython()
+	exe, err := Environment(ctx, "venv", string(wanted))
 	if err != nil {
 		return nil, err
 	}
-	list := filepath.Join(p.scripts, "requirements.txt")
-	for _, command := range [][]string{
-		{python, "-m", "venv", "--clear", venv},
-		{p.exe, "-m", "pip", "install", "-q", "-r", list},
-	} {
-		if out, err := output(ctx, nil, command...); err != nil {
-			return nil, fmt.Errorf("pyoracle: make the environment of pyfluss and pypaimon: %w: %s", err, lastLine(out.Bytes()))
-		}
-	}
-	if err := os.WriteFile(stamp, wanted, 0o644); err != nil {
+	cache, err := stack.CacheDir()
+	if err != nil {
 		return nil, fmt.Errorf("pyoracle: %w", err)
 	}
-	return p, nil
+	p := &Python{exe: exe}
+	p.scripts, err = writeScripts(cache)
+	return p, err
+}
+
+// Environment makes a virtual environment in the named folder of the cache, once
+// for all processes, with the packages of requirements, in pip's format, and
+// returns its Python.
+func Environment(ctx context.Context, name, requirements string) (string, error) {
+	cache, err := stack.CacheDir()
+	if err != nil {
+		return "", fmt.Errorf("pyoracle: %w", err)
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", fmt.Errorf("pyoracle: %w", err)
+	}
+	unlock, err := stack.Lock(ctx, filepath.Join(cache, "."+name+".lock"))
+	if err != nil {
+		return "", fmt.Errorf("pyoracle: lock the cache: %w", err)
+	}
+	defer unlock()
+	venv := filepath.Join(cache, name)
+	exe, stamp := filepath.Join(venv, "bin", "python"), filepath.Join(venv, "requirements.txt")
+	if have, err := os.ReadFile(stamp); err == nil && string(have) == requirements {
+		return exe, nil
+	}
+	python, err := stack.FindPython()
+	if err != nil {
+		return "", err
+	}
+	list, err := os.CreateTemp("", "requirements-*.txt")
+	if err != nil {
+		return "", fmt.Errorf("pyoracle: %w", err)
+	}
+	defer os.Remove(list.Name())
+	_, err = list.WriteString(requirements)
+	if err := errors.Join(err, list.Close()); err != nil {
+		return "", fmt.Errorf("pyoracle: %w", err)
+	}
+	for _, command := range [][]string{
+		{python, "-m", "venv", "--clear", venv},
+		{exe, "-m", "pip", "install", "-q", "-r", list.Name()},
+	} {
+		if out, err := output(ctx, nil, command...); err != nil {
+			return "", fmt.Errorf("pyoracle: make the environment %s: %w: %s", name, err, lastLine(out.Bytes()))
+		}
+	}
+	if err := os.WriteFile(stamp, []byte(requirements), 0o644); err != nil {
+		return "", fmt.Errorf("pyoracle: %w", err)
+	}
+	return exe, nil
 }
 
 // writeScripts puts the scripts into a folder named by their content.

@@ -141,8 +141,13 @@ type PaimonBench struct {
 	Table     string            `json:"table"`
 	Rows      int               `json:"rows,omitempty"`
 	Buckets   int               `json:"buckets,omitempty"`
-	Updates   *float64          `json:"updates,omitempty"` // share of keys updated by a second commit; nil: 0.1
-	Seed      int               `json:"seed,omitempty"`
+	Updates   *float64          `json:"updates,omitempty"` // share of keys updated by each commit after the first; nil: 0.1
+	// Commits is how many commits there are, the first of all rows and each
+	// further one of updates; 0 means 2. Piece is how many keys, of a range of
+	// their own, they write at once; 0 means all.
+	Commits int               `json:"commits,omitempty"`
+	Piece   int               `json:"piece,omitempty"`
+	Seed    int               `json:"seed,omitempty"`
 	Options   map[string]string `json:"options,omitempty"`
 }
 

@@ -162,6 +162,17 @@ type stamp struct {
 // of artifacts.txt, downloading what is missing, and returns the folder that
 // holds lib, plugins and, if withFlink, flink. Several processes may call it at once.
 func Fetch(ctx context.Context, withFlink bool, logf func(string, ...any)) (string, error) {
+	return fetch(ctx, func(a artifact) bool { return a.in("lib") || a.in("plugins/paimon") || withFlink && a.in("flink") }, logf)
+}
+
+// FetchClient makes sure of the Java client of Fluss in the same way and returns
+// its folder; the servers do without it.
+func FetchClient(ctx context.Context, logf func(string, ...any)) (string, error) {
+	dir, err := fetch(ctx, func(a artifact) bool { return a.in("client") }, logf)
+	return filepath.Join(dir, "client"), err
+}
+
+func fetch(ctx context.Context, want func(artifact) bool, logf func(string, ...any)) (string, error) {
 	jars, archives, err := parseArtifacts(artifactList)
 	if err != nil {
 		return "", err
@@ -182,7 +193,7 @@ func Fetch(ctx context.Context, withFlink bool, logf func(string, ...any)) (stri
 
 	var wanted []artifact
 	for _, a := range jars {
-		if withFlink || a.in("lib") || a.in("plugins/paimon") {
+		if want(a) {
 			wanted = append(wanted, a)
 		}
 	}
