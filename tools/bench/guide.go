@@ -102,7 +102,7 @@ func guide(list []comparison, when time.Time, cores int, memory string) string {
 }
 
 // markup are the letters of a command that Markdown would take for its own.
-var markup = regexp.MustCompile("[*_<>\\[\\]]")
+var markup = regexp.MustCompile(`[*_<>\[\]]`)
 
 func asText(command string) string {
 	return markup.ReplaceAllStringFunc(command, func(s string) string { return "\\" + s })

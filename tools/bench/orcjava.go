@@ -45,7 +45,7 @@ func (b *bench) readORCTable(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer java.end()
+	defer java.end() //nolint:errcheck // ended with its error below
 	for i := range javaWarm + orcReads {
 		theirs, err := java.read()
 		if err != nil {

@@ -151,27 +151,41 @@ func TestPaimonRefusals(t *testing.T) {
 	}
 }
 
+// What a reader finds is what the answer says, whatever the number of commits
+// and whether the keys are written in one piece.
 func TestPaimonBench(t *testing.T) {
 	ctx, p := open(t)
-	warehouse := t.TempDir()
-	made, err := p.WriteBench(ctx, pyoracle.PaimonBench{Warehouse: warehouse, Table: "d.bench", Rows: 20_000, Buckets: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if made.Rows != 20_000 || made.Stored != 22_000 || made.Snapshot != 2 {
-		t.Errorf("made %+v", made)
-	}
-	read, err := p.PaimonDigest(ctx, warehouse, "d.bench")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if read.Count != made.Rows {
-		t.Errorf("read %d rows, made %d", read.Count, made.Rows)
-	}
-	for column, want := range made.Sums {
-		if got := read.Columns[column].Sum; got != want {
-			t.Errorf("column %s: read the sum %s, made %s", column, got, want)
-		}
+	for name, c := range map[string]struct {
+		table    pyoracle.PaimonBench
+		stored   int64
+		snapshot int64
+	}{
+		"two commits":   {pyoracle.PaimonBench{Rows: 20_000, Buckets: 3}, 22_000, 2},
+		"three commits": {pyoracle.PaimonBench{Rows: 20_000, Buckets: 1, Commits: 3}, 24_000, 3},
+		"in pieces":     {pyoracle.PaimonBench{Rows: 20_000, Buckets: 2, Piece: 8000}, 22_000, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.table.Warehouse, c.table.Table = t.TempDir(), "d.bench"
+			made, err := p.WriteBench(ctx, c.table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if made.Rows != 20_000 || made.Stored != c.stored || made.Snapshot != c.snapshot {
+				t.Errorf("made %+v", made)
+			}
+			read, err := p.PaimonDigest(ctx, c.table.Warehouse, c.table.Table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if read.Count != made.Rows {
+				t.Errorf("read %d rows, made %d", read.Count, made.Rows)
+			}
+			for column, want := range made.Sums {
+				if got := read.Columns[column].Sum; got != want {
+					t.Errorf("column %s: read the sum %s, made %s", column, got, want)
+				}
+			}
+		})
 	}
 }
 

@@ -137,18 +137,18 @@ func (p *Python) WritePaimon(ctx context.Context, t PaimonTable) (int64, error) 
 // PaimonBench describes a benchmark table; zero values mean 2,000,000 rows and
 // 4 buckets.
 type PaimonBench struct {
-	Warehouse string            `json:"warehouse"`
-	Table     string            `json:"table"`
-	Rows      int               `json:"rows,omitempty"`
-	Buckets   int               `json:"buckets,omitempty"`
-	Updates   *float64          `json:"updates,omitempty"` // share of keys updated by each commit after the first; nil: 0.1
+	Warehouse string   `json:"warehouse"`
+	Table     string   `json:"table"`
+	Rows      int      `json:"rows,omitempty"`
+	Buckets   int      `json:"buckets,omitempty"`
+	Updates   *float64 `json:"updates,omitempty"` // share of keys updated by each commit after the first; nil: 0.1
 	// Commits is how many commits there are, the first of all rows and each
 	// further one of updates; 0 means 2. Piece is how many keys, of a range of
 	// their own, they write at once; 0 means all.
 	Commits int               `json:"commits,omitempty"`
 	Piece   int               `json:"piece,omitempty"`
 	Seed    int               `json:"seed,omitempty"`
-	Options   map[string]string `json:"options,omitempty"`
+	Options map[string]string `json:"options,omitempty"`
 }
 
 // BenchTable is what WriteBench made.
