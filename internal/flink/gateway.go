@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/wait"
 )
 
 // apiVersions are the versions of the gateway's API that this client speaks,
@@ -276,7 +277,7 @@ func (s *Session) results(ctx context.Context, operation string) (*Result, error
 			pause = 20 * time.Millisecond
 			continue
 		}
-		if err := wait(ctx, pause); err != nil {
+		if err := wait.For(ctx, pause); err != nil {
 			return nil, err
 		}
 		pause = min(pause*2, time.Second)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/wait"
 )
 
 // State is a job's state as Flink names it.
@@ -303,7 +305,7 @@ func (j *Jobs) Await(ctx context.Context, id string, look func(Job)) (Job, error
 		case time.Since(known) > patience:
 			return Job{}, fmt.Errorf("flink: nothing known of job %s for %s: %w", id, patience, err)
 		}
-		if err := wait(ctx, pause); err != nil {
+		if err := wait.For(ctx, pause); err != nil {
 			return Job{}, err
 		}
 		pause = min(pause*3/2, longest)

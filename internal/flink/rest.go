@@ -13,6 +13,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/wait"
 )
 
 const (
@@ -135,7 +137,7 @@ func (s *service) repeat(ctx context.Context, call func() error) error {
 		if err == nil || try == getTries || !passing(err) || ctx.Err() != nil {
 			return err
 		}
-		if wait(ctx, pause) != nil {
+		if wait.For(ctx, pause) != nil {
 			return err
 		}
 		pause *= 3
@@ -241,15 +243,4 @@ func (s *service) refused(resp *http.Response, data []byte) error {
 		a.texts = append(a.texts, s.clean(t))
 	}
 	return fmt.Errorf("flink: %s at %s: %w", s.what, s.address(), a)
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }

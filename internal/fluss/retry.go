@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/wait"
 )
 
 // Pauses between two tries: they double from the first to the last, and each is
@@ -22,17 +24,6 @@ func backoff(attempt int) time.Duration {
 		d = min(firstPause<<attempt, lastPause)
 	}
 	return d/2 + rand.N(d/2)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // retry runs try until it succeeds, fails for good, or ctx or the retry timeout
@@ -66,7 +57,7 @@ func (c *Client) retry(ctx context.Context, what string, once bool, try func(ctx
 			err = before // this try was cut short; the one before tells more
 		}
 		before = err
-		if sleep(ctx, backoff(attempt)) != nil {
+		if wait.For(ctx, backoff(attempt)) != nil {
 			if errors.Is(ctx.Err(), context.Canceled) {
 				return withContext(ctx, err)
 			}

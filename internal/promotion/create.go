@@ -12,6 +12,7 @@ import (
 	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/wait"
 )
 
 // create makes the Fluss table, with datalake off, and its partitions. The lake
@@ -128,7 +129,7 @@ func ensureDatabase(ctx context.Context, client *fluss.Client, name string) erro
 	} else if err != nil {
 		return err
 	}
-	return sleep(ctx, databasePause)
+	return wait.For(ctx, databasePause)
 }
 
 func (r *run) journalCreated(ctx context.Context) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/wait"
 )
 
 type action int
@@ -163,7 +164,7 @@ func (r *run) ownerEnd(ctx context.Context) (ownerState, error) {
 	deadline := bootTime() + silentIntervals*r.s.cfg.Heartbeat
 	pause := max(r.s.cfg.Heartbeat/5, 50*time.Millisecond)
 	for {
-		if err := sleep(ctx, pause); err != nil {
+		if err := wait.For(ctx, pause); err != nil {
 			return ownerAlive, err
 		}
 		events, err := r.j.read(ctx, r.hist.id)

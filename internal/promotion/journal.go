@@ -11,6 +11,7 @@ import (
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss/row"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/wait"
 	"github.com/google/uuid"
 )
 
@@ -151,7 +152,7 @@ func wholeTable(ctx context.Context, client *fluss.Client, path fluss.TablePath)
 		if !errors.Is(err, fluss.ErrServerAnsweredUndefined) || time.Now().After(deadline) {
 			return info, err
 		}
-		if err := sleep(ctx, 200*time.Millisecond); err != nil {
+		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
@@ -165,20 +166,9 @@ func tolerateLag(ctx context.Context, get func() (*fluss.TableInfo, error)) (*fl
 		if err == nil || !isNotExist(err) || time.Now().After(deadline) {
 			return info, err
 		}
-		if err := sleep(ctx, 200*time.Millisecond); err != nil {
+		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
 			return nil, err
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
 	}
 }
 
@@ -269,7 +259,7 @@ func (j *journal) append(ctx context.Context, e Event) (holder Event, ours bool,
 		case lookErr != nil && !retryable(lookErr):
 			return Event{}, false, fmt.Errorf("promotion: journal %s: %w", j.path, lookErr)
 		}
-		if err := sleep(ctx, time.Duration(min(attempt+1, 10))*100*time.Millisecond); err != nil {
+		if err := wait.For(ctx, time.Duration(min(attempt+1, 10))*100*time.Millisecond); err != nil {
 			return Event{}, false, fmt.Errorf("promotion: journal %s: append of %q: %w", j.path, e.Kind, errors.Join(err, putErr, lookErr))
 		}
 	}

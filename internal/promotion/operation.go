@@ -9,6 +9,7 @@ import (
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/safego"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/wait"
 	"github.com/google/uuid"
 )
 
@@ -130,7 +131,7 @@ func (o *operation) check(ctx context.Context) error {
 			o.cancel(errLeaseLost)
 			return errLeaseLost
 		}
-		if err := sleep(ctx, leasePoll); err != nil {
+		if err := wait.For(ctx, leasePoll); err != nil {
 			return err
 		}
 	}
@@ -174,7 +175,7 @@ func (o *operation) beat(ctx context.Context, report func(Progress)) error {
 			if errors.Is(err, errSuperseded) {
 				return err
 			}
-			if err == nil || sleep(ctx, o.interval/10) != nil {
+			if err == nil || wait.For(ctx, o.interval/10) != nil {
 				break
 			}
 		}

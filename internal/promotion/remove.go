@@ -9,6 +9,7 @@ import (
 	"github.com/fluss-lake/terraform-provider-fluss/internal/faultpoint"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/wait"
 )
 
 // tieredTwice is how far apart the two looks at the tiered offsets are.
@@ -154,7 +155,7 @@ func awaitGone(ctx context.Context, tableID int64, get func() (*fluss.TableInfo,
 		if time.Now().After(deadline) {
 			return errors.Join(fmt.Errorf("%w: the table is still there", fluss.ErrUnknownOutcome), err)
 		}
-		if stopped := sleep(ctx, 200*time.Millisecond); stopped != nil {
+		if stopped := wait.For(ctx, 200*time.Millisecond); stopped != nil {
 			return errors.Join(fmt.Errorf("%w: %w", fluss.ErrUnknownOutcome, stopped), err)
 		}
 	}
@@ -273,7 +274,7 @@ func (s *Service) sameCluster(ctx context.Context, ref Ref) (*connection, *journ
 }
 
 // allowed checks everything that can forbid the removal.
-func (rm *removal) allowed(ctx context.Context, opt RemoveOptions, wait bool) error {
+func (rm *removal) allowed(ctx context.Context, opt RemoveOptions, twice bool) error {
 	h := rm.d.hist
 	if h.started == nil {
 		return journalMissing(rm.d.path, h.id, rm.d.s.cfg.Journal)
@@ -302,10 +303,10 @@ func (rm *removal) allowed(ctx context.Context, opt RemoveOptions, wait bool) er
 	if err := rm.tiered(ctx); err != nil {
 		return err
 	}
-	if !wait {
+	if !twice {
 		return nil
 	}
-	if err := sleep(ctx, tieredTwice); err != nil {
+	if err := wait.For(ctx, tieredTwice); err != nil {
 		return err
 	}
 	return rm.tiered(ctx)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/fluss-lake/terraform-provider-fluss/internal/wait"
 )
 
 // Liveness is what is known of the process that worked on an operation last.
@@ -161,7 +163,7 @@ func (s *Service) Cancel(ctx context.Context, name TableName, reason string, wat
 		if watch != nil {
 			watch(st)
 		}
-		if err := sleep(ctx, max(s.cfg.Heartbeat/5, 50*time.Millisecond)); err != nil {
+		if err := wait.For(ctx, max(s.cfg.Heartbeat/5, 50*time.Millisecond)); err != nil {
 			return out, fmt.Errorf("promotion: operation %s was asked to stop; waiting for its end: %w", id, err)
 		}
 		events, err := j.read(ctx, id)
