@@ -50,18 +50,7 @@ func CheckFlinkSettings(settings map[string]string) string {
 }
 
 func (s *Service) flinkConfig() flink.Config {
-	cfg := flink.Config{UserAgent: s.cfg.UserAgent}
-	if s.cfg.SASL != nil {
-		cfg.Secrets = append(cfg.Secrets, s.cfg.SASL.Password)
-	}
-	if s.cfg.Lake != nil {
-		for _, v := range s.cfg.Lake.Options {
-			if _, err := strconv.ParseFloat(v, 64); err != nil && len(v) >= 4 && v != "true" && v != "false" {
-				cfg.Secrets = append(cfg.Secrets, v)
-			}
-		}
-	}
-	return cfg
+	return flink.Config{UserAgent: s.cfg.UserAgent, Secrets: s.cfg.Secrets()}
 }
 
 // oldestFlink is the oldest release whose statements and REST services are as

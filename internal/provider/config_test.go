@@ -165,15 +165,17 @@ func TestSchemas(t *testing.T) {
 }
 
 func TestSecrets(t *testing.T) {
-	s := collectSecrets(promotion.Config{
-		SASL: &promotion.SASL{Password: `pa"ss`},
+	s := secrets(promotion.Config{
+		SASL: &promotion.SASL{Password: `pa"s's`},
 		Lake: &promotion.Lake{Options: map[string]string{
-			"s3.access-key": "ab", "s3.endpoint": "http://minio:9000", "s3.path-style-access": "true", "region": "eu", "size": "1234567",
+			"s3.access-key": "ab", "s3.endpoint": "http://minio:9000", "s3.path-style-access": "true", "region": "eu", "size": "1234567", "s3.secret-key": "7654321",
 		}},
-	})
+	}.Secrets())
 	for text, want := range map[string]string{
-		`login with pa"ss`:                "login with ***",
-		`login "pa\"ss"`:                  `login "***"`,
+		`login with pa"s's`:               "login with ***",
+		`login "pa\"s's"`:                 `login "***"`,
+		`'password'='pa"s''s'`:            `'password'='***'`,
+		"secret 7654321":                  "secret ***",
 		"GET http://minio:9000/bucket":    "GET ***/bucket",
 		"region eu, path style true, 123": "region eu, path style true, 123",
 		"size 1234567":                    "size 1234567",
@@ -184,11 +186,11 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	s = collectSecrets(promotion.Config{Flink: &promotion.Flink{GatewayURL: "http://me:p%40ss@g:1"}})
+	s = promotion.Config{Flink: &promotion.Flink{GatewayURL: "http://me:p%40ss@g:1"}}.Secrets()
 	if got := s.clean("http://me:p%40ss@g:1 said p@ss"); got != "http://me:***@g:1 said ***" {
 		t.Errorf("password of a URL: %q", got)
 	}
-	if got := collectSecrets(promotion.Config{}); len(got) != 0 {
+	if got := (promotion.Config{}).Secrets(); len(got) != 0 {
 		t.Errorf("secrets of nothing: %q", got)
 	}
 }

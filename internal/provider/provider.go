@@ -178,7 +178,7 @@ func (p *flussProvider) Configure(ctx context.Context, req provider.ConfigureReq
 		return
 	}
 	cfg.UserAgent = "terraform-provider-fluss/" + p.version
-	data.secrets = collectSecrets(cfg)
+	data.secrets = cfg.Secrets()
 
 	promoter, err := p.factory(cfg)
 	if err != nil {
