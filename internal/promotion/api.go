@@ -117,7 +117,9 @@ type Result struct {
 	SelectedPartitions []map[string]string
 	LoadJobID          string
 	RowsLoaded         int64
-	BytesLoaded        int64
+	// BytesLoaded is the size of the batches sent; nil where a job of Flink, which
+	// does not tell it, loads the table.
+	BytesLoaded *int64
 	// BucketOffsets are the registered log end offsets: key is the bucket
 	// number, behind the Fluss partition name and a slash when partitioned.
 	BucketOffsets         map[string]int64

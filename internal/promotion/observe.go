@@ -46,16 +46,20 @@ func resultOf(clusterID string, h *history, info *fluss.TableInfo) Result {
 		res.RegisteredSnapshotID = h.registered.Detail.SnapshotID
 	}
 	res.LoadJobID = h.jobID
+	var bytes int64
 	for _, b := range h.buckets {
 		res.RowsLoaded += b.Rows
-		res.BytesLoaded += b.Bytes
+		bytes += b.Bytes
 		if res.BucketOffsets == nil {
 			res.BucketOffsets = map[string]int64{}
 		}
 		res.BucketOffsets[bucketKey(b.Partition, b.Bucket)] = b.EndOffset
 	}
-	if res.BytesLoaded == 0 { // journaled before buckets told theirs, or still loading the first
-		res.BytesLoaded = h.bytes
+	if bytes == 0 { // journaled before buckets told theirs, or still loading the first
+		bytes = h.bytes
+	}
+	if h.jobID == "" {
+		res.BytesLoaded = ptr(bytes)
 	}
 	if h.created != nil && (h.loaded != nil || h.stage() == StageEnabled) {
 		res.InitializedPartitions = h.created.Detail.Partitions

@@ -128,6 +128,9 @@ func (r *run) previewExisting(ctx context.Context, rep *Report) {
 		rep.add(moved)
 	case h.over():
 		warn("drop and load again", fmt.Sprintf("The failed operation %s will be dropped and loaded again", h.id), h.endReason)
+	case h.loadingEngine() == engineFlink:
+		warn("resume", "An unfinished promotion of this table will be resumed", fmt.Sprintf(
+			"operation %s, stage %s, by Flink job %s: apply attaches to it, or takes its result if it has ended; it waits beside %s while that one is alive", h.id, h.stage(), h.jobID, h.owner))
 	case !ownerProvenEnded(h):
 		warn("resume", "An unfinished promotion of this table exists", fmt.Sprintf(
 			"operation %s, stage %s, by %s: apply refuses while it is alive, and takes it over when it has been silent", h.id, h.stage(), h.owner))

@@ -88,8 +88,11 @@ func TestRealEngines(t *testing.T) {
 				if wantJob := engine == engineFlink && res.RowsLoaded > 0; wantJob != (res.LoadJobID != "") || wantJob && hist.jobEnded != flink.StateFinished {
 					t.Errorf("%s: job %q ended %q, %d rows", engine, res.LoadJobID, hist.jobEnded, res.RowsLoaded)
 				}
+				if known := res.BytesLoaded != nil; known != (res.LoadJobID == "") {
+					t.Errorf("%s: bytes known %t, job %q", engine, known, res.LoadJobID)
+				}
 				// What cannot be the same.
-				res.ClusterID, res.OperationID, res.TableID, res.LoadJobID, res.PromotedAt, res.BytesLoaded = "", "", 0, "", time.Time{}, 0
+				res.ClusterID, res.OperationID, res.TableID, res.LoadJobID, res.PromotedAt, res.BytesLoaded = "", "", 0, "", time.Time{}, nil
 				results[engine] = res
 			}
 			if !reflect.DeepEqual(results[engineNative], results[engineFlink]) {

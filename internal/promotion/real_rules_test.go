@@ -187,8 +187,8 @@ func TestRealBytesAfterResume(t *testing.T) {
 	old := e.begun(t, s, gone)
 	e.do(t, old.load)
 	old.op.end()
-	if res := e.run(t, s); res.RowsLoaded != whole.RowsLoaded || res.BytesLoaded != whole.BytesLoaded || res.BytesLoaded == 0 {
-		t.Errorf("%d rows, %d bytes; loaded at once %d rows, %d bytes", res.RowsLoaded, res.BytesLoaded, whole.RowsLoaded, whole.BytesLoaded)
+	if res := e.run(t, s); res.RowsLoaded != whole.RowsLoaded || *res.BytesLoaded != *whole.BytesLoaded || *res.BytesLoaded == 0 {
+		t.Errorf("%d rows, %d bytes; loaded at once %d rows, %d bytes", res.RowsLoaded, *res.BytesLoaded, whole.RowsLoaded, *whole.BytesLoaded)
 	}
 }
 

@@ -268,7 +268,7 @@ func (p *fakePromoter) Run(ctx context.Context, spec promotion.Spec, progress fu
 		return table.Result, nil, nil
 	}
 	table.Result.Stage = promotion.StageEnabled
-	table.Result.RowsLoaded, table.Result.BytesLoaded = 1000, 5<<20
+	table.Result.RowsLoaded, table.Result.BytesLoaded = 1000, new(int64(5<<20))
 	table.Result.RegisteredSnapshotID = &s.Snapshot
 	table.Result.BucketOffsets = map[string]int64{"0": 250, "1": 250, "2": 250, "3": 250}
 	table.Result.SourceChanges = []string{"option bucket-key: unset -> id"}

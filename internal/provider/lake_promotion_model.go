@@ -216,7 +216,7 @@ func (m *promotionModel) setResult(res promotion.Result) {
 	m.InitializedPartitions = partitionList(res.InitializedPartitions)
 	m.LoadJobID = stringOrNull(res.LoadJobID)
 	m.RowsLoaded = types.Int64Value(res.RowsLoaded)
-	m.BytesLoaded = types.Int64Value(res.BytesLoaded)
+	m.BytesLoaded = types.Int64PointerValue(res.BytesLoaded)
 	offsets := make(map[string]attr.Value, len(res.BucketOffsets))
 	for bucket, offset := range res.BucketOffsets {
 		offsets[bucket] = types.Int64Value(offset)

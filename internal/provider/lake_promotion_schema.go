@@ -295,13 +295,13 @@ func promotionResults() map[string]schema.Attribute {
 			MarkdownDescription: "Partitions whose rows Fluss holds, sorted. Empty for a table without partitions.",
 		},
 		"load_job_id": schema.StringAttribute{
-			Computed: true, MarkdownDescription: "ID of the load, where there was one.",
+			Computed: true, MarkdownDescription: "ID of the Flink job that loaded the table. Null where none did.",
 		},
 		"rows_loaded": schema.Int64Attribute{
 			Computed: true, MarkdownDescription: "Rows written to Fluss.",
 		},
 		"bytes_loaded": schema.Int64Attribute{
-			Computed: true, MarkdownDescription: "Bytes written to Fluss.",
+			Computed: true, MarkdownDescription: "Bytes of the batches written to Fluss. Null with engine `flink`, whose jobs do not tell it.",
 		},
 		"bucket_offsets": schema.MapAttribute{
 			ElementType: types.Int64Type, Computed: true,
