@@ -63,8 +63,14 @@ func run() int {
 		fmt.Printf("%6.1fs %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
 	}
 	s, err := stack.Start(ctx, stack.Options{SQLGateway: true, HistoryServer: true, Tiering: true, DieWithParent: !*keep, Libs: os.Getenv("STACK_LIBS"), Logf: logf,
-		// The values of one INSERT can be a task each, and a shuffle of each would take 512 buffers.
-		FlinkProperties: map[string]string{"execution.checkpointing.interval": "2s", "taskmanager.network.sort-shuffle.min-buffers": "32"}})
+		Users: map[string]string{"promoter": "Le-mot-de-passe"}, // for tests that log in
+		FlinkProperties: map[string]string{
+			"execution.checkpointing.interval": "2s",
+			// The values of one INSERT can be a task each, and a shuffle of each would take 512 buffers.
+			"taskmanager.network.sort-shuffle.min-buffers": "32",
+			// Of 50 s, for each test that kills a part of Flink.
+			"heartbeat.timeout": "25s",
+		}})
 	if err != nil {
 		return fail(err)
 	}
