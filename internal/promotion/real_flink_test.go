@@ -35,11 +35,16 @@ func rows(t *testing.T) int {
 // large makes the benchmarks' table and returns the spec of its promotion.
 func (e *realEnv) large(t *testing.T) (Spec, pyoracle.BenchTable) {
 	t.Helper()
+	return e.bench(t, rows(t))
+}
+
+func (e *realEnv) bench(t *testing.T, rows int) (Spec, pyoracle.BenchTable) {
+	t.Helper()
 	py, err := pyoracle.New(minutes(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := py.WriteBench(minutes(t), pyoracle.PaimonBench{Warehouse: e.st.Warehouse, Table: e.db + ".t", Rows: rows(t)})
+	table, err := py.WriteBench(minutes(t), pyoracle.PaimonBench{Warehouse: e.st.Warehouse, Table: e.db + ".t", Rows: rows})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,10 +326,12 @@ func TestRealFlinkCancel(t *testing.T) {
 	}
 }
 
-// The gateway dies with its sessions while the job goes on: nobody needs it.
+// The benchmarks' table at its full size. The gateway dies with its sessions
+// while the job goes on: nobody needs it.
 func TestRealFlinkGatewayRestarted(t *testing.T) {
 	e := flinkReal(t)
-	s, want := e.large(t)
+	s, want := e.bench(t, 2_000_000)
+	began := time.Now()
 	ended := e.start(minutes(t), s)
 	e.loading(t, s)
 	if err := e.st.KillGateway(minutes(t)); err != nil {
@@ -337,7 +344,8 @@ func TestRealFlinkGatewayRestarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res, err := e.svc.Observe(minutes(t), Ref{Name: s.Name}); err != nil || res.Result.RowsLoaded != want.Rows {
+	t.Logf("%d rows after %s", want.Rows, time.Since(began))
+	if res, err := e.svc.Observe(minutes(t), Ref{Name: s.Name}); err != nil || res.Result.RowsLoaded != want.Rows || want.Rows != 2_000_000 {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
