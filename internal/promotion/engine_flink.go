@@ -62,7 +62,7 @@ func (s *Service) gateway(ctx context.Context) (*flink.Gateway, error) {
 	if s.cfg.Flink == nil || s.cfg.Flink.GatewayURL == "" {
 		return nil, Problem{Severity: SeverityError, Attribute: []string{"load"}, Summary: "No Flink is configured",
 			Found: `load.engine = "flink", and no flink block in the provider's configuration`, Required: "the URL of a SQL Gateway",
-			Fix: `add flink = { sql_gateway_url = "http://host:8083" } to the provider block`}
+			Fix: `add flink = { sql_gateway_url = "http://host:8083" } to the provider block (promotionctl: -flink-gateway or -flink-rest)`}
 	}
 	g, err := flink.Connect(ctx, s.cfg.Flink.GatewayURL, s.flinkConfig())
 	if err != nil {
@@ -285,15 +285,29 @@ func (r *run) previewFlink(ctx context.Context, rep *Report) {
 	if r.spec.engine() != engineFlink || r.hist != nil && (r.hist.loaded != nil || r.hist.enabled != nil) || len(r.src.schema.PrimaryKeys) == 0 {
 		return
 	}
+	cluster, errs := r.flinkUsable(ctx)
+	for _, err := range errs {
+		rep.add(err)
+	}
+	if len(errs) == 0 && cluster.SlotsTotal < max(r.spec.Parallelism, 1) {
+		rep.add(Problem{Severity: SeverityWarning, Attribute: []string{"load"}, Summary: "Flink has too few task slots at the moment",
+			Found: fmt.Sprintf("%d slots of %d task managers", cluster.SlotsTotal, cluster.TaskManagers), Required: fmt.Sprintf("%d, the parallelism of the load", max(r.spec.Parallelism, 1)),
+			Fix: "start task managers, unless Flink starts them by itself"})
+	}
+}
+
+// flinkUsable opens a session as the load will, and looks at the cluster behind
+// it.
+func (r *run) flinkUsable(ctx context.Context) (flink.Cluster, []error) {
+	var errs []error
 	if r.spec.Flink != nil {
 		if bad := CheckFlinkSettings(r.spec.Flink.Settings); bad != "" {
-			rep.add(settingsProblem(bad))
+			errs = append(errs, settingsProblem(bad))
 		}
 	}
 	f, err := r.s.openFlink(ctx, nil)
 	if err != nil {
-		rep.add(flinkProblem(err))
-		return
+		return flink.Cluster{}, append(errs, flinkProblem(err))
 	}
 	defer f.close(ctx)
 	clusterID := ""
@@ -301,18 +315,27 @@ func (r *run) previewFlink(ctx context.Context, rep *Report) {
 		clusterID = r.j.clusterID
 	}
 	if err := f.catalogs(ctx, r.c, clusterID, r.spec); err != nil {
-		rep.add(err)
+		errs = append(errs, err)
 	}
 	cluster, err := f.jobs.Cluster(ctx)
-	switch {
-	case err != nil:
-		rep.add(Problem{Severity: SeverityError, Attribute: []string{"load"}, Summary: "Unable to reach Flink's job manager", Found: err.Error(),
+	if err != nil {
+		errs = append(errs, Problem{Severity: SeverityError, Attribute: []string{"load"}, Summary: "Unable to reach Flink's job manager", Found: err.Error(),
 			Required: "the REST service of the job manager that the SQL Gateway submits to", Fix: "set flink.rest_url in the provider block, or start Flink"})
-	case cluster.SlotsTotal < max(r.spec.Parallelism, 1):
-		rep.add(Problem{Severity: SeverityWarning, Attribute: []string{"load"}, Summary: "Flink has too few task slots at the moment",
-			Found: fmt.Sprintf("%d slots of %d task managers", cluster.SlotsTotal, cluster.TaskManagers), Required: fmt.Sprintf("%d, the parallelism of the load", max(r.spec.Parallelism, 1)),
-			Fix: "start task managers, unless Flink starts them by itself"})
 	}
+	return cluster, errs
+}
+
+// engineReady is asked before anything is made or dropped: whether the engine
+// could load what follows.
+func (r *run) engineReady(ctx context.Context) error {
+	if r.spec.engine() != engineFlink || len(r.src.schema.PrimaryKeys) == 0 || r.src.plan == nil {
+		return nil
+	}
+	_, errs := r.flinkUsable(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return errors.Join(errs...)
 }
 
 func settingsProblem(found string) error {

@@ -195,6 +195,11 @@ func (r *run) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if d.action == actionStart || d.action == actionRestart {
+		if err := r.engineReady(ctx); err != nil {
+			return err
+		}
+	}
 	switch d.action {
 	case actionStart:
 		return r.startNew(ctx)

@@ -189,6 +189,13 @@ func (s *Service) Cancel(ctx context.Context, name TableName, reason string, wat
 			return out, err
 		case bootTime() > quietUntil:
 			st.Liveness = LivenessSilent
+			if h.jobPending() {
+				// An owner of a job only watches it, and the entries made here stop one
+				// that comes back: what may still write is the job.
+				_, err := s.stopJob(ctx, j, name, h)
+				out.Terminal = err == nil
+				return out, err
+			}
 			return out, notTerminal(h, "a cancellation that is over")
 		}
 	}

@@ -7,7 +7,8 @@
 //	promotionctl cancel [flags] database.table   ask it to stop and wait for the proof
 //
 // The cluster is named by -bootstrap or FLUSS_BOOTSTRAP_SERVERS, a login by
-// FLUSS_SASL_USERNAME and FLUSS_SASL_PASSWORD. Exit status: 0 done, 1 failed or
+// FLUSS_SASL_USERNAME and FLUSS_SASL_PASSWORD. A load by Flink whose owner is
+// gone is stopped in Flink: -flink-rest, or -flink-gateway. Exit status: 0 done, 1 failed or
 // refused, 2 wrong usage, 3 (watch) the promotion ended without being complete.
 package main
 
@@ -107,6 +108,10 @@ func parse(command string, args []string, errOut io.Writer) (options, error) {
 	}
 	opt := options{config: promotion.Config{UserAgent: "promotionctl"}}
 	bootstrap := flags.String("bootstrap", os.Getenv("FLUSS_BOOTSTRAP_SERVERS"), "servers of the Fluss cluster, `host:port,…` (default: FLUSS_BOOTSTRAP_SERVERS)")
+	var at promotion.Flink
+	flags.StringVar(&at.RestURL, "flink-rest", "", "cancel: `URL` of the job manager, to stop a load by Flink whose owner is gone (default: found through -flink-gateway)")
+	flags.StringVar(&at.GatewayURL, "flink-gateway", "", "cancel: `URL` of the SQL Gateway, in place of -flink-rest")
+	flags.StringVar(&at.HistoryURL, "flink-history", "", "cancel: `URL` of Flink's history server, where it has one")
 	journal := flags.String("journal", "promotion.journal", "the journal, as `database.table`")
 	flags.DurationVar(&opt.config.Heartbeat, "heartbeat", 15*time.Second, "the heartbeat interval of the provider that runs the promotion")
 	flags.DurationVar(&opt.timeout, "timeout", 0, "give up after this long (default: status 30s, cancel 10m, watch never)")
@@ -142,6 +147,9 @@ func parse(command string, args []string, errOut io.Writer) (options, error) {
 		return opt, fmt.Errorf("%w: -heartbeat is %s; required is more than zero", errUsage, opt.config.Heartbeat)
 	case opt.timeout < 0:
 		return opt, fmt.Errorf("%w: -timeout is %s; required is more than zero", errUsage, opt.timeout)
+	}
+	if at != (promotion.Flink{}) {
+		opt.config.Flink = &at
 	}
 	for server := range strings.SplitSeq(*bootstrap, ",") {
 		opt.config.Bootstrap = append(opt.config.Bootstrap, strings.TrimSpace(server))

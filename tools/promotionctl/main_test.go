@@ -33,6 +33,7 @@ func TestCommandLine(t *testing.T) {
 		"heartbeat":         {[]string{"watch", servers, "-heartbeat=0s", "a.b"}, "-heartbeat is 0s"},
 		"negative time":     {[]string{"cancel", servers, "-timeout=-1s", "a.b"}, "-timeout is -1s"},
 		"flags behind":      {[]string{"status", "a.b", servers, "-timeout=500ms"}, ""},
+		"flink":             {[]string{"cancel", servers, "-flink-rest", "http://127.0.0.1:8081", "-timeout=500ms", "a.b"}, ""},
 		"flags in front of": {[]string{"status", servers, "-timeout=500ms", "a.b"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
