@@ -29,6 +29,7 @@ type bytesSink struct {
 	hasDict  bool
 	source   source
 	src      []byte
+	stream   *pageStream
 	index    hybrid
 	trans    transcoder
 	scratch  []byte
@@ -74,6 +75,12 @@ func (s *bytesSink) dictionary(data []byte, n int) error {
 	}
 	s.dictEnds = grow(s.dictEnds[:0], n+1)
 	s.dictEnds[0] = 0
+	if need := len(data) - 4*n + 2*padding; s.convert == nil && need > cap(s.dictData) { // no more than it takes
+		s.dictData = make([]byte, 0, need)
+	}
+	most := s.most
+	s.most = maxVectorBytes // a dictionary does not get smaller with the batch
+	defer func() { s.most = most }()
 	var err error
 	s.dictData, _, err = s.appendPlain(s.dictData[:0], s.dictEnds[1:], data)
 	if err != nil {
@@ -91,12 +98,17 @@ func (s *bytesSink) page(enc format.Encoding, data []byte, n int) error {
 	return err
 }
 
+// streamed begins a page whose values come piece by piece.
+func (s *bytesSink) streamed(p *pageStream) { s.source, s.stream = fromStream, p }
+
 func (s *bytesSink) read(v *vector.Vector, at, n int) error {
 	ends := v.Offsets[at+1 : at+1+n]
 	var err error
 	switch s.source {
 	case fromDictionary:
 		v.Data, err = s.lookup(v.Data, ends)
+	case fromStream:
+		v.Data, err = s.stream.appendPlain(v.Data, ends, s.most)
 	case fromTranscoder:
 		for len(ends) > 0 && err == nil {
 			var n int

@@ -36,6 +36,9 @@ type leafReader struct {
 func newLeafReader(f *File, n *node, s sink, t Type) *leafReader {
 	r := &leafReader{sink: s, maxDef: int32(n.def), minSlot: int32(n.slot)}
 	r.init(f, n)
+	if b, ok := s.(*bytesSink); ok {
+		r.streams = b.width == 0 && b.convert == nil
+	}
 	r.v.Kind = t.Vector()
 	return r
 }
@@ -79,6 +82,9 @@ func (r *leafReader) mask(at, n int) []bool {
 // values for this leaf.
 func (r *leafReader) nextPage() (bool, error) {
 	for r.inPage == 0 {
+		if err := r.endStream(); err != nil {
+			return false, err
+		}
 		if r.left == 0 {
 			if r.group >= 0 && r.rowsLeft != 0 {
 				return false, corruptf("the column chunk ends %d rows before its row group", r.rowsLeft)
@@ -99,11 +105,16 @@ func (r *leafReader) nextPage() (bool, error) {
 			if err := r.sink.dictionary(dict.data, dict.count); err != nil {
 				return false, err
 			}
+			r.shedPage()
 			continue
 		}
 		r.inPage = r.numValues
 		r.rep.reset(r.repEnc, levelWidth(r.leaf.rep))
 		r.def.reset(r.defEnc, levelWidth(r.leaf.def))
+		if b, ok := r.sink.(*bytesSink); ok && r.stream != nil {
+			b.streamed(r.stream)
+			continue
+		}
 		if err := r.sink.page(r.encoding, r.values, r.numValues); err != nil {
 			return false, err
 		}
@@ -116,7 +127,7 @@ func (r *leafReader) finished() error {
 	if r.bufPos != r.bufEnd || r.inPage != 0 || r.left != 0 || r.rowsLeft != 0 {
 		return r.where(corruptf("the column has more values than the file has rows"))
 	}
-	return nil
+	return r.where(r.endStream())
 }
 
 // flat reads n rows of a leaf that has no repetition and no optional parent.

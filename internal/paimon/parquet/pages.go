@@ -46,7 +46,9 @@ type pages struct {
 	decoder   *thrift.Decoder
 	repEnc    []byte // the page's levels, RLE
 	defEnc    []byte
-	values    []byte // the page's values
+	values    []byte // the page's values, unless they are streamed
+	streams   bool   // large pages may be
+	stream    *pageStream
 	encoding  format.Encoding
 	numValues int
 }
@@ -62,6 +64,10 @@ func (p *pages) release() {
 	putBuffer(p.raw)
 	putBuffer(p.buf)
 	p.raw, p.buf = nil, nil
+	if p.stream != nil {
+		p.stream.close()
+		p.stream = nil
+	}
 	p.repEnc, p.defEnc, p.values = nil, nil, nil
 }
 
@@ -189,6 +195,9 @@ func (p *pages) next() (*dictionaryPage, error) {
 		if err := p.readHeader(); err != nil {
 			return nil, err
 		}
+		if streamed, err := p.tryStream(); streamed || err != nil {
+			return nil, err
+		}
 		h := &p.header
 		if err := p.have(int(h.CompressedPageSize)); err != nil {
 			return nil, err
@@ -196,7 +205,7 @@ func (p *pages) next() (*dictionaryPage, error) {
 		body := p.raw[p.r : p.r+int(h.CompressedPageSize)]
 		p.r += len(body)
 		if h.CRC != 0 && uint32(h.CRC) != crc32.ChecksumIEEE(body) {
-			return nil, corruptf("checksum of the page does not match its bytes")
+			return nil, errChecksum
 		}
 		switch h.Type {
 		case format.DictionaryPage:
@@ -214,6 +223,7 @@ func (p *pages) next() (*dictionaryPage, error) {
 			if err := decompress(p.codec, data, body); err != nil {
 				return nil, err
 			}
+			p.shed()
 			return &dictionaryPage{data, int(d.NumValues)}, nil
 		case format.DataPage:
 			return nil, p.dataV1(body)
@@ -227,6 +237,8 @@ func (p *pages) next() (*dictionaryPage, error) {
 	}
 }
 
+var errChecksum = corruptf("checksum of the page does not match its bytes")
+
 // room returns n bytes of buf behind the first skip ones, with padding behind.
 func (p *pages) room(skip, n int) []byte {
 	if need := skip + n + padding; cap(p.buf) < need {
@@ -235,6 +247,21 @@ func (p *pages) room(skip, n int) []byte {
 		p.buf = grown
 	}
 	return p.buf[skip : skip+n]
+}
+
+// shed gives up a large buffer of compressed bytes once they are used.
+func (p *pages) shed() {
+	if cap(p.raw) > maxPooled {
+		rest := append(getBuffer(max(p.w-p.r, readAhead)), p.raw[p.r:p.w]...)
+		p.raw, p.r, p.w = rest[:cap(rest)], 0, len(rest)
+	}
+}
+
+// shedPage gives up a large buffer of a page whose contents are used.
+func (p *pages) shedPage() {
+	if cap(p.buf) > maxPooled {
+		p.buf = nil
+	}
 }
 
 func (p *pages) dataV1(body []byte) error {
@@ -246,6 +273,7 @@ func (p *pages) dataV1(body []byte) error {
 	if err := decompress(p.codec, data, body); err != nil {
 		return err
 	}
+	p.shed()
 	var err error
 	p.repEnc, p.defEnc = nil, nil
 	if p.leaf.rep > 0 {
@@ -302,6 +330,7 @@ func (p *pages) dataV2(body []byte) error {
 			return err
 		}
 	}
+	p.shed()
 	p.repEnc, p.defEnc = p.buf[:rep:levels+padding], p.buf[rep:levels:levels+padding]
 	return p.page(h.NumValues, h.Encoding, data)
 }

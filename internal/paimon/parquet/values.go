@@ -44,6 +44,7 @@ const (
 	fromPlain source = iota
 	fromDictionary
 	fromTranscoder
+	fromStream // byte arrays only
 )
 
 func (d *values[T]) chunk() { d.hasDict = false }
