@@ -105,7 +105,7 @@ func (r *leafReader) nextPage() (bool, error) {
 			if err := r.sink.dictionary(dict.data, dict.count); err != nil {
 				return false, err
 			}
-			r.shedPage()
+			r.dictionaryUsed()
 			continue
 		}
 		r.inPage = r.numValues

@@ -223,7 +223,6 @@ func (p *pages) next() (*dictionaryPage, error) {
 			if err := decompress(p.codec, data, body); err != nil {
 				return nil, err
 			}
-			p.shed()
 			return &dictionaryPage{data, int(d.NumValues)}, nil
 		case format.DataPage:
 			return nil, p.dataV1(body)
@@ -249,19 +248,24 @@ func (p *pages) room(skip, n int) []byte {
 	return p.buf[skip : skip+n]
 }
 
-// shed gives up a large buffer of compressed bytes once they are used.
-func (p *pages) shed() {
-	if cap(p.raw) > maxPooled {
+// shed gives up a buffer of compressed bytes above most bytes once they are
+// used.
+func (p *pages) shed(most int) {
+	if cap(p.raw) > most {
 		rest := append(getBuffer(max(p.w-p.r, readAhead)), p.raw[p.r:p.w]...)
+		putBuffer(p.raw)
 		p.raw, p.r, p.w = rest[:cap(rest)], 0, len(rest)
 	}
 }
 
-// shedPage gives up a large buffer of a page whose contents are used.
-func (p *pages) shedPage() {
-	if cap(p.buf) > maxPooled {
+// dictionaryUsed gives up the buffers of a dictionary page, whose pages of
+// indexes take far less: of many columns that would be another copy of all.
+func (p *pages) dictionaryUsed() {
+	if cap(p.buf) > readAhead {
+		putBuffer(p.buf)
 		p.buf = nil
 	}
+	p.shed(4 * readAhead)
 }
 
 func (p *pages) dataV1(body []byte) error {
@@ -273,7 +277,7 @@ func (p *pages) dataV1(body []byte) error {
 	if err := decompress(p.codec, data, body); err != nil {
 		return err
 	}
-	p.shed()
+	p.shed(maxPooled)
 	var err error
 	p.repEnc, p.defEnc = nil, nil
 	if p.leaf.rep > 0 {
@@ -330,7 +334,7 @@ func (p *pages) dataV2(body []byte) error {
 			return err
 		}
 	}
-	p.shed()
+	p.shed(maxPooled)
 	p.repEnc, p.defEnc = p.buf[:rep:levels+padding], p.buf[rep:levels:levels+padding]
 	return p.page(h.NumValues, h.Encoding, data)
 }
