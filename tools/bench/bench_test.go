@@ -222,7 +222,7 @@ func TestGuide(t *testing.T) {
 		{Name: loadVsFlink, Ours: 237123, Peer: 79000, Unit: "rows/s", Ratio: 3, PeerCommand: "INSERT INTO t SELECT * FROM s /*+ x */"},
 		{Name: memoryWide, Ours: 1024.5, Peer: 512, Unit: "MiB", Ratio: 0.5, PeerCommand: "bound: 512 MiB"},
 	}
-	got := guide(list, time.Date(2026, 1, 2, 23, 0, 0, 0, time.FixedZone("", -7200)), 2, "24 GB")
+	got := guide(list, fullRows, time.Date(2026, 1, 2, 23, 0, 0, 0, time.FixedZone("", -7200)), 2, "24 GB")
 	for _, want := range []string{"Measured on 3 January 2026, on a machine of 2 cores and 24 GB of memory", "| 237,123 ", "| 79,000 ", "| 1,024.5 ", "| 0.5 ", "1, missed |", "| 2.5 ",
 		`SELECT \* FROM s /\*+ x \*/.`, "(`memory_wide`)"} {
 		if !strings.Contains(got, want) {
@@ -231,6 +231,13 @@ func TestGuide(t *testing.T) {
 	}
 	if strings.Contains(got, guideTexts[coldStart].title) {
 		t.Error("the guide tells of what is not in the results")
+	}
+	if strings.Contains(got, "reduced") {
+		t.Error("a full run is called a reduced one")
+	}
+	got = guide(list, 200_000, time.Now(), 2, "24 GB")
+	if !strings.Contains(got, "reduced size, 200,000 rows") || strings.Contains(got, "missed") {
+		t.Errorf("a reduced run is told of as\n%s", got)
 	}
 }
 

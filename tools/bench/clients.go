@@ -24,8 +24,8 @@ var pyLoad []byte
 const (
 	javaName    = "Java client"
 	pyflussName = "pyfluss"
-	// javaThreads is what serves the Java client best on two cores: with one
-	// thread for each bucket the sender, one for all, is never without a batch.
+	// javaThreads read and encode, one for each bucket as in the provider; the
+	// client sends for all of them on one connection.
 	javaThreads = 4
 )
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -89,16 +90,24 @@ func (b *bench) loads(ctx context.Context) error {
 			return fmt.Errorf("round that does not count, %s: %w", t.name, err)
 		}
 	}
+	var errs []error
 	for round := range b.opt.rounds {
 		for i := range turns {
 			// Another one begins each round: nobody always follows the same one.
 			t := turns[(i+round)%len(turns)]
-			if err := b.take(ctx, t, job{source: t.source, rows: b.rowsOf(t.source), round: round + 1}); err != nil {
-				return fmt.Errorf("round %d, %s: %w", round+1, t.name, err)
+			err := b.take(ctx, t, job{source: t.source, rows: b.rowsOf(t.source), round: round + 1})
+			if err == nil {
+				continue
+			}
+			errs = append(errs, fmt.Errorf("round %d, %s: %w", round+1, t.name, err))
+			logf("failed: %v", err)
+			// A turn that is lost is an error of the run, which the others survive.
+			if ctx.Err() != nil {
+				return errors.Join(errs...)
 			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // take waits until the servers are quiet, then measures one turn.

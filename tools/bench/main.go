@@ -36,7 +36,8 @@
 //	encode_rows          the same of rows, keys and batches in Fluss's formats, against its bound
 //
 // Java peers are compiled with javac. With -guide the guide's page is written too;
-// with -from nothing is measured, the page is made from the file's results.
+// with -from nothing is measured, the page is made from the file's results, which
+// were made with the same -rows.
 // STACK_LIBS=DIR runs another build's lib, plugins and flink folders.
 package main
 
@@ -160,7 +161,7 @@ func run() error {
 		if err != nil {
 			return err
 		}
-		return writeGuide(opt.guide, list)
+		return writeGuide(opt.guide, list, opt.rows)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -143,7 +143,7 @@ func (r *results) report(opt options, out io.Writer) error {
 	}
 	logf("written to %s", opt.out)
 	if opt.guide != "" {
-		err = errors.Join(err, writeGuide(opt.guide, list))
+		err = errors.Join(err, writeGuide(opt.guide, list, r.rows))
 	}
 	if _, werr := io.WriteString(out, r.loadTable()+"\n"+comparisonTable(list)); werr != nil {
 		return errors.Join(err, werr)

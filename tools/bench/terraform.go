@@ -100,7 +100,7 @@ func (b *bench) terraformWith(ctx context.Context, name, text string, args ...st
 }
 
 func failed(cmd *exec.Cmd, out *bytes.Buffer, err error) error {
-	return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args[:2], " "), err, out)
+	return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args[:2], " "), err, lastLines(out.String(), 40))
 }
 
 // apply promotes a copy of the source. Its time is that of the load stage, by

@@ -60,8 +60,8 @@ func (s *Stack) flinkConfig() map[string]string {
 		"taskmanager.bind-host":                      host,
 		"taskmanager.numberOfTaskSlots":              strconv.Itoa(o.TaskSlots),
 		"taskmanager.cpu.cores":                      strconv.Itoa(o.TaskSlots) + ".0",
-		"taskmanager.memory.framework.heap.size":     "128m",
-		"taskmanager.memory.task.heap.size":          "512m",
+		"taskmanager.memory.framework.heap.size":     fmt.Sprint(frameworkHeap, "m"),
+		"taskmanager.memory.task.heap.size":          fmt.Sprint(o.taskManagerHeap()-frameworkHeap, "m"),
 		"taskmanager.memory.framework.off-heap.size": "128m",
 		"taskmanager.memory.task.off-heap.size":      "256m",
 		"taskmanager.memory.managed.size":            "128m",
@@ -94,11 +94,21 @@ func (s *Stack) flinkConfig() map[string]string {
 	return m
 }
 
-// Flink's heap and direct memory, as its scripts derive them from the shares above.
 const (
-	taskManagerHeap   = "640m" // framework + task heap
-	taskManagerDirect = "448m" // framework + task off-heap + network
+	frameworkHeap = 128 // MB of the task manager's heap
+	// taskManagerDirect is Flink's direct memory, as its scripts derive it from the
+	// shares above: framework + task off-heap + network.
+	taskManagerDirect = "448m"
 )
+
+// taskManagerHeap is Flink's, in MB, for the framework and the tasks. Measured
+// against, four slots are not to share what is enough for tests.
+func (o Options) taskManagerHeap() int {
+	if o.Bench {
+		return 1536
+	}
+	return 640
+}
 
 // zooKeeperConfig is a single server that answers ruok and srvr.
 func (s *Stack) zooKeeperConfig() map[string]string {

@@ -101,7 +101,7 @@ func (s *Stack) startHistory(ctx context.Context) error {
 
 func (s *Stack) launchTaskManager() (*Process, error) {
 	flags := []string{"-XX:MaxDirectMemorySize=" + taskManagerDirect, "-XX:MaxMetaspaceSize=320m"}
-	return s.launchFlink(taskManager, taskManagerHeap, flags, taskManagerMain, "--configDir", s.flinkConf())
+	return s.launchFlink(taskManager, fmt.Sprint(s.st.Options.taskManagerHeap(), "m"), flags, taskManagerMain, "--configDir", s.flinkConf())
 }
 
 func (s *Stack) taskManagerReady(ctx context.Context, tm *Process) error {
