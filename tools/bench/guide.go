@@ -99,7 +99,12 @@ func guide(list []comparison, size int, when time.Time, cores int, memory string
 	markdown(&b, rows)
 	b.WriteString(guideMethod)
 	for _, c := range list {
-		fmt.Fprintf(&b, "- **%s** (`%s`): %s\n  Beside it: %s.\n", guideTexts[c.Name].title, c.Name, guideTexts[c.Name].counted, asText(c.PeerCommand))
+		beside, isBound := strings.CutPrefix(c.PeerCommand, "bound: ")
+		what := "Beside it"
+		if isBound {
+			what = "Its bound"
+		}
+		fmt.Fprintf(&b, "- **%s** (`%s`): %s\n  %s: %s.\n", guideTexts[c.Name].title, c.Name, guideTexts[c.Name].counted, what, asText(beside))
 	}
 	return b.String()
 }
