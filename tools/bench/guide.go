@@ -61,13 +61,13 @@ A ratio above 1 is better than the peer or within the bound. Where a share of th
 const guideMethod = `
 ## How it was measured
 
-- The source is a primary-key table of 10 columns (a BIGINT key, another BIGINT, four texts, INT, DOUBLE, DECIMAL(12, 2), DATE, TIMESTAMP(3)), 4 buckets, zstd Parquet, written by pypaimon;
+- The source is a primary-key table of 10 columns (a BIGINT key, another BIGINT, three texts, INT, DOUBLE, DECIMAL(12, 2), DATE, TIMESTAMP(3)), 4 buckets, Parquet, written by pypaimon;
   a second commit updates a tenth of its keys. Ten times the rows are ten such ranges of keys.
 - Peers and provider load it in turns, in rounds, each into a new Fluss table of the same 4 buckets on the same servers. Before each turn the servers become quiet, and each round begins
   with another one. The table is dropped after its turn. One round of a smaller table goes before and does not count.
 - After each load the table's logs must hold one record for each row. After each read the rows and sums over all columns must be equal.
 - Times are medians. Memory is the highest of all turns.
-- The servers have the settings of a new installation, but for a heap of 2 GB and limits that let a table of 10,000 partitions exist. Flink has one task manager.
+- The servers have their default settings, but for a heap of 2 GB, KV snapshots every 30 seconds, and limits that let a table of 10,000 partitions exist. Flink has one task manager.
 
 ## What is counted, and what each peer does
 
