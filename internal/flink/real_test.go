@@ -125,6 +125,42 @@ func TestRealGateway(t *testing.T) {
 	}
 }
 
+// Every version of the API that the gateway offers does the same.
+func TestRealGatewayVersions(t *testing.T) {
+	st := realStack(t)
+	ctx := minutes(t)
+	all := apiVersions
+	t.Cleanup(func() { apiVersions = all })
+	tried := 0
+	for _, v := range all {
+		apiVersions = []string{v}
+		if _, err := Connect(ctx, st.GatewayURL, Config{}); errors.Is(err, ErrNotThisService) {
+			continue // not offered by this release
+		}
+		tried++
+		g, s, j := opened(t, st, nil)
+		if g.APIVersion != strings.ToLower(v) {
+			t.Errorf("API %s, want %s", g.APIVersion, v)
+		}
+		if r, err := s.Query(ctx, "list tables", "SHOW TABLES"); err != nil || len(r.Rows) != 3 || r.Text(2, 0) != "ten" {
+			t.Errorf("%s: tables %+v, %v", v, r, err)
+		}
+		if _, err := s.Query(ctx, "try it", "SELECT * FROM nope"); KindOf(err) != KindTableNotFound {
+			t.Errorf("%s: no such table: %v", v, err)
+		}
+		id, err := s.Submit(ctx, "submit", "INSERT INTO nowhere SELECT x FROM ten")
+		if err != nil {
+			t.Fatalf("%s: %v", v, err)
+		}
+		if job, err := j.Await(ctx, id, nil); err != nil || job.State != StateFinished {
+			t.Errorf("%s: %+v, %v", v, job, err)
+		}
+	}
+	if tried < 3 {
+		t.Errorf("%d versions were tried; Flink 1.20 has three", tried)
+	}
+}
+
 // A job whose ID was chosen before is submitted once, is found by ID and by
 // name, and is cancelled; the session's end leaves it running.
 func TestRealSubmitFindCancel(t *testing.T) {

@@ -3,6 +3,7 @@ package promotion
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/flink"
@@ -148,5 +149,49 @@ func TestRealFlinkCancelOfSilentOwner(t *testing.T) {
 	}
 	if err := e.svc.Remove(minutes(t), Ref{Name: s.Name}, RemoveOptions{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// finishedJob is a promotion whose owner is gone and whose job has finished,
+// which the history server knows.
+func (e *realEnv) finishedJob(t *testing.T, table string) Spec {
+	t.Helper()
+	s := e.sample(t, "pk_levels", table)
+	s.Engine = engineFlink
+	r := e.begun(t, s, func(o *Owner) { o.PIDStart++ })
+	en := &flinkEngine{r: r}
+	defer en.end()
+	if err := en.begin(minutes(t)); err != nil {
+		t.Fatal(err)
+	}
+	history, err := flink.NewJobs(e.st.HistoryURL, "", flink.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer history.Close()
+	for ctx := minutes(t); ; time.Sleep(200 * time.Millisecond) { // it reads the archive every second
+		if job, err := history.Job(ctx, en.id); err == nil && job.State == flink.StateFinished {
+			return s
+		}
+		if ctx.Err() != nil {
+			t.Fatal("the history server does not know the job")
+		}
+	}
+}
+
+// takesResult ends a promotion whose job the job manager has forgotten, without
+// another one.
+func (e *realEnv) takesResult(t *testing.T, s Spec) {
+	t.Helper()
+	if list := e.jobsNamed(t, s); len(list) != 0 {
+		t.Errorf("the job manager knows %+v", list)
+	}
+	before, h := e.found(t, s)
+	res, _, err := e.svc.Run(minutes(t), s, nil)
+	if err != nil || res.Stage != StageEnabled || res.TableID != before.TableID || res.LoadJobID != h.jobID || res.RowsLoaded == 0 {
+		t.Errorf("%+v, %v; it was table %d, job %s", res, err, before.TableID, h.jobID)
+	}
+	if list := e.jobsNamed(t, s); len(list) != 0 {
+		t.Errorf("loaded again by %+v", list)
 	}
 }

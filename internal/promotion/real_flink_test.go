@@ -351,9 +351,10 @@ func TestRealFlinkGatewayRestarted(t *testing.T) {
 }
 
 // Flink has forgotten the job: that is no end, and nothing is touched before
-// the user says that it is gone.
+// the user says that it is gone. One that had ended is known to the history server.
 func TestRealFlinkJobManagerLost(t *testing.T) {
 	e := flinkReal(t)
+	past := e.finishedJob(t, "past")
 	s, want := e.large(t)
 	id := e.killed(t, s)
 	if err := e.st.KillJobManager(minutes(t)); err != nil {
@@ -362,6 +363,7 @@ func TestRealFlinkJobManagerLost(t *testing.T) {
 	if err := e.st.StartJobManager(minutes(t)); err != nil {
 		t.Fatal(err)
 	}
+	e.takesResult(t, past)
 	before, _ := e.found(t, s)
 	for what, err := range map[string]error{
 		"apply":  func() error { _, _, err := e.svc.Run(minutes(t), s, nil); return err }(),
