@@ -360,7 +360,7 @@ func (s *Stack) remove() error {
 		return fmt.Errorf("stack: remove %s: %w: %s is process %d", s.Dir, ErrRunning, running[0].Name, running[0].PID)
 	}
 	// Only what the package makes: the folder may be one of the user's.
-	for _, name := range []string{"conf", "logs", "data", "remote", "tmp", "warehouse", ".lock", stateFile} {
+	for _, name := range []string{"conf", "logs", "data", "remote", "tmp", "archive", "warehouse", ".lock", stateFile} {
 		if err := os.RemoveAll(filepath.Join(s.Dir, name)); err != nil {
 			return fmt.Errorf("stack: remove: %w", err)
 		}

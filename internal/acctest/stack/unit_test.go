@@ -410,3 +410,35 @@ func FuzzProtoFields(f *testing.F) {
 		}
 	})
 }
+
+// Everything that servers leave in a stack's folder goes with it; what somebody
+// else put there stays.
+func TestRemoveFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "stack")
+	for _, name := range []string{"conf/flink", "logs", "data/tablet-0", "remote", "tmp/history", "archive", "warehouse/db.db"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &Stack{Dir: dir, st: &state{}}
+	mine := filepath.Join(dir, "mine")
+	if err := os.WriteFile(mine, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 || left[0].Name() != "mine" {
+		t.Errorf("left %v, %v", left, err)
+	}
+	if err := os.Remove(mine); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is still there: %v", err)
+	}
+}
