@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 const (
@@ -266,4 +267,25 @@ func (s *Stack) StartJobManager(ctx context.Context) error {
 		return err
 	}
 	return s.startTiering(ctx)
+}
+
+// FlinkLogs are the texts that Flink's processes have logged, gateways of
+// StartOtherGateway among them, by name of process.
+func (s *Stack) FlinkLogs() (map[string]string, error) {
+	files, err := s.Logs()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for process, path := range files {
+		if process != jobManager && process != taskManager && process != historyServer && !strings.HasPrefix(process, sqlGateway) {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("stack: logs: %w", err)
+		}
+		out[process] = string(text)
+	}
+	return out, nil
 }
