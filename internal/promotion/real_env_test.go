@@ -2,6 +2,7 @@ package promotion
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/stack"
+	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss"
 	"github.com/google/uuid"
 )
 
@@ -37,7 +39,31 @@ func real(t *testing.T) *realEnv {
 		t.Fatal(err)
 	}
 	t.Cleanup(svc.Close)
-	return &realEnv{svc: svc, st: st, db: "promotion_" + strings.ReplaceAll(uuid.NewString()[:8], "-", "")}
+	e := &realEnv{svc: svc, st: st, db: "promotion_" + strings.ReplaceAll(uuid.NewString()[:8], "-", "")}
+	t.Cleanup(func() { e.drop(t) })
+	return e
+}
+
+// drop drops the Fluss tables of the test. The tiering service takes one table
+// at each checkpoint: a hundred left behind are minutes that a later test waits.
+func (e *realEnv) drop(t *testing.T) {
+	t.Helper()
+	ctx := deadline(t)
+	client, err := fluss.Connect(ctx, fluss.Config{Bootstrap: []string{e.st.Bootstrap}})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer client.Close()
+	tables, err := client.ListTables(ctx, e.db)
+	if err != nil && !errors.Is(err, fluss.ErrDatabaseNotExist) {
+		t.Error(err)
+	}
+	for _, table := range tables {
+		if err := client.DropTable(ctx, fluss.TablePath{Database: e.db, Table: table}, true); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // sample copies a sample table into the warehouse and returns the spec of its
