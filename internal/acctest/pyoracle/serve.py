@@ -38,3 +38,4 @@ def serve():
 
 
 serve()
+common.leave()
