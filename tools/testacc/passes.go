@@ -52,8 +52,11 @@ func runTests(ctx context.Context, root string, env []string, p pass) (tally, er
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, p.pkgs...)...)
 	cmd.Dir, cmd.Env, cmd.Stderr = root, append(env, p.env...), os.Stderr
-	// The tests end by themselves on an interrupt, so that they clean up.
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	// The tests end by themselves on an interrupt, so that they clean up. They are
+	// a process group of their own, which gets it whole: the go command passes
+	// none on.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 30 * time.Second
 	out, err := cmd.StdoutPipe()
 	if err != nil {
