@@ -39,6 +39,7 @@ type BucketWriter struct {
 	queue    []*entry
 	conn     *conn // where the batches in flight are
 	inFlight int
+	onConn   int   // batches sent since the bucket last changed its connection
 	bytes    int64 // of the requests in flight
 	answers  chan answer
 	pause    time.Time // nothing is sent before
@@ -283,7 +284,7 @@ func (b *BucketWriter) sendReady() time.Duration {
 		if wait := time.Until(b.pause); wait > 0 {
 			return wait
 		}
-		if b.inFlight > 0 && (!b.conn.usable() || b.w.pool.better(b.conn, b.bytes)) {
+		if b.inFlight > 0 && (!b.conn.usable() || b.moves() || b.w.pool.better(b.conn, b.bytes)) {
 			return forever // until nothing is in flight
 		}
 		if err := b.sendOne(e); err != nil {
@@ -293,6 +294,26 @@ func (b *BucketWriter) sendReady() time.Duration {
 	}
 	b.retry = nil
 	return forever
+}
+
+// moveEvery is the number of batches after which a bucket takes another
+// connection. The server may serve two connections on one of its threads, which
+// nothing here shows but the time that both take; so the ones who share a thread
+// change.
+const moveEvery = 8
+
+func (b *BucketWriter) moves() bool { return b.onConn >= moveEvery && b.w.cfg.Connections > 1 }
+
+// connection is where the next batches go, of a bucket with none in flight.
+func (b *BucketWriter) connection(ctx context.Context, addr string) (*conn, error) {
+	if b.moves() {
+		b.onConn = 0
+		return b.w.pool.other(ctx, addr, b.conn)
+	}
+	if c := b.conn; c != nil && c.addr == addr && c.usable() && !c.stale() && c.load.Load() == 0 {
+		return c, nil
+	}
+	return b.w.pool.get(ctx, addr)
 }
 
 // sendOne sends a batch; its error means that nothing was sent.
@@ -308,7 +329,7 @@ func (b *BucketWriter) sendOne(e *entry) error {
 		if b.retry != nil {
 			b.retry.refresh = false
 		}
-		if b.conn, err = b.w.pool.get(ctx, n.Addr()); err != nil {
+		if b.conn, err = b.connection(ctx, n.Addr()); err != nil {
 			return &connectError{err}
 		}
 	}
@@ -339,6 +360,7 @@ func (b *BucketWriter) sendOne(e *entry) error {
 	}
 	e.inFlight = true
 	b.inFlight++
+	b.onConn++
 	e.size = int64(len(req.head) + len(req.tail))
 	b.bytes += e.size
 	return nil

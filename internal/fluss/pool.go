@@ -2,6 +2,7 @@ package fluss
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -29,7 +30,11 @@ func newPool(max int, dial func(ctx context.Context, addr string) (*conn, error)
 
 // get gives the least busy connection to addr. It dials when there is none, or
 // when all are busy and another one is allowed.
-func (p *pool) get(ctx context.Context, addr string) (*conn, error) {
+func (p *pool) get(ctx context.Context, addr string) (*conn, error) { return p.other(ctx, addr, nil) }
+
+// other is get for who has a connection, last, and would rather have another:
+// all that may be are dialed then.
+func (p *pool) other(ctx context.Context, addr string, last *conn) (*conn, error) {
 	for {
 		p.mu.Lock()
 		if p.closed {
@@ -41,8 +46,8 @@ func (p *pool) get(ctx context.Context, addr string) (*conn, error) {
 			s = &serverConns{changed: make(chan struct{})}
 			p.servers[addr] = s
 		}
-		best := s.leastBusy()
-		if best != nil && (best.load.Load() == 0 || len(s.conns)+s.dialing >= p.max) {
+		best := s.leastBusy(last)
+		if best != nil && (best.load.Load() == 0 && last == nil || len(s.conns)+s.dialing >= p.max) {
 			p.mu.Unlock()
 			return best, nil
 		}
@@ -84,9 +89,8 @@ func (p *pool) dialNew(ctx context.Context, s *serverConns, addr string) (*conn,
 }
 
 // leastBusy drops what can't be used any more and gives the connection with the
-// fewest unanswered bytes, or nil.
-func (s *serverConns) leastBusy() *conn {
-	var best *conn
+// fewest unanswered bytes, or nil. Of several it is the next one behind last.
+func (s *serverConns) leastBusy(last *conn) *conn {
 	keep := s.conns[:0]
 	for _, c := range s.conns {
 		if !c.usable() {
@@ -97,12 +101,16 @@ func (s *serverConns) leastBusy() *conn {
 			continue
 		}
 		keep = append(keep, c)
-		if best == nil || c.load.Load() < best.load.Load() {
-			best = c
-		}
 	}
 	clear(s.conns[len(keep):])
 	s.conns = keep
+	var best *conn
+	from := slices.Index(keep, last) + 1
+	for i := range keep {
+		if c := keep[(from+i)%len(keep)]; best == nil || c.load.Load() < best.load.Load() {
+			best = c
+		}
+	}
 	return best
 }
 

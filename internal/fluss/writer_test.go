@@ -205,6 +205,35 @@ func TestWriterUsesSeveralConnections(t *testing.T) {
 	}
 }
 
+// A bucket does not stay on one connection, which the server may serve on a busy
+// thread, and nothing is lost or out of order on the way.
+func TestWriterChangesConnections(t *testing.T) {
+	s := newFakeServer(t)
+	var mu sync.Mutex
+	used := map[string]int{}
+	s.kv.setPlan(func(_ int, p fakePut) fakeAction {
+		mu.Lock()
+		defer mu.Unlock()
+		used[p.conn]++
+		return regular
+	})
+	w := newFakeWriter(t, connectFake(t, s), fluss.WriterConfig{Connections: 3, MaxInFlight: 2})
+	const n = 60
+	a := sendMarks(t, w, bucket(0), n)
+	if err := w.Flush(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	wantAll(t, s, a, bucket(0), n)
+	if len(used) != 3 {
+		t.Errorf("batches by connection: %v; want three", used)
+	}
+	for conn, batches := range used {
+		if batches < n/3-10 || batches > n/3+10 {
+			t.Errorf("connection %s carried %d of %d batches", conn, batches, n)
+		}
+	}
+}
+
 func TestWriterBackPressure(t *testing.T) {
 	s := newFakeServer(t)
 	release := make(chan struct{})
