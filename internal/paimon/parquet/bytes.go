@@ -67,6 +67,8 @@ func (s *bytesSink) spread(v *vector.Vector, at, n int, nulls []bool) {
 
 func (s *bytesSink) chunk() { s.hasDict = false }
 
+func (s *bytesSink) forget() { s.hasDict, s.dictEnds, s.dictData = false, nil, nil }
+
 // dictionary copies the dictionary's values, converted: a lookup then copies
 // them on.
 func (s *bytesSink) dictionary(data []byte, n int) error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/paimon/vector"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // levelsAtOnce is how many levels are decoded at a time.
@@ -19,6 +20,7 @@ type leafReader struct {
 
 	nulls []bool // of v; as long as nulls were looked at in this batch
 	slots int    // of v, filled in this batch
+	dict  dictionaryState
 
 	inPage   int // levels left in the page
 	rowsLeft int64
@@ -32,6 +34,15 @@ type leafReader struct {
 	batchRep       []uint8
 	batchDef       []uint8
 }
+
+// dictionaryState is whether the chunk at hand has a dictionary.
+type dictionaryState uint8
+
+const (
+	noDictionary dictionaryState = iota
+	hasDictionary
+	forgottenDictionary
+)
 
 func newLeafReader(f *File, n *node, s sink, t Type) *leafReader {
 	r := &leafReader{sink: s, maxDef: int32(n.def), minSlot: int32(n.slot)}
@@ -94,6 +105,7 @@ func (r *leafReader) nextPage() (bool, error) {
 				return false, err
 			}
 			r.sink.chunk()
+			r.dict = noDictionary
 			r.rowsLeft = r.file.meta.RowGroups[r.group].NumRows
 			continue
 		}
@@ -106,7 +118,11 @@ func (r *leafReader) nextPage() (bool, error) {
 				return false, err
 			}
 			r.dictionaryUsed()
+			r.dict = hasDictionary
 			continue
+		}
+		if err := r.keepDictionary(); err != nil {
+			return false, err
 		}
 		r.inPage = r.numValues
 		r.rep.reset(r.repEnc, levelWidth(r.leaf.rep))
@@ -120,6 +136,39 @@ func (r *leafReader) nextPage() (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// keepDictionary gives the dictionary up at a page without indexes: writers go
+// over to plain values when a dictionary has become too large, up to the chunk's
+// end, and of many columns these dictionaries are much of what reading takes. A
+// page of indexes that follows after all has it read again.
+func (r *leafReader) keepDictionary() error {
+	indexes := r.encoding == format.RLEDictionary || r.encoding == format.PlainDictionary //nolint:staticcheck // old files name it so
+	switch {
+	case !indexes && r.dict == hasDictionary:
+		r.sink.forget()
+		r.dict = forgottenDictionary
+	case indexes && r.dict == forgottenDictionary:
+		var again pages
+		again.init(r.file, r.leaf)
+		defer again.release()
+		again.group = r.group - 1
+		if _, err := again.nextGroup(); err != nil {
+			return err
+		}
+		dict, err := again.next()
+		if err != nil {
+			return err
+		}
+		if dict == nil {
+			return corruptf("page of dictionary indexes behind the chunk's dictionary, which is not at its begin")
+		}
+		if err := r.sink.dictionary(dict.data, dict.count); err != nil {
+			return err
+		}
+		r.dict = hasDictionary
+	}
+	return nil
 }
 
 // finished checks that no values are left behind the file's last row.

@@ -277,7 +277,7 @@ func (p *pages) dataV1(body []byte) error {
 	if err := decompress(p.codec, data, body); err != nil {
 		return err
 	}
-	p.shed(maxPooled)
+	p.shed(2 * readAhead)
 	var err error
 	p.repEnc, p.defEnc = nil, nil
 	if p.leaf.rep > 0 {
@@ -334,7 +334,7 @@ func (p *pages) dataV2(body []byte) error {
 			return err
 		}
 	}
-	p.shed(maxPooled)
+	p.shed(2 * readAhead)
 	p.repEnc, p.defEnc = p.buf[:rep:levels+padding], p.buf[rep:levels:levels+padding]
 	return p.page(h.NumValues, h.Encoding, data)
 }

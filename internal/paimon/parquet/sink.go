@@ -7,9 +7,10 @@ import (
 
 // sink decodes a leaf's values into slots of a vector.
 type sink interface {
-	// chunk, dictionary and page are those of decoder.
+	// chunk, dictionary, forget and page are those of decoder.
 	chunk()
 	dictionary(data []byte, n int) error
+	forget()
 	page(enc format.Encoding, data []byte, n int) error
 	// begin empties v for a new batch of that many rows of the file.
 	begin(v *vector.Vector, rows int)
@@ -107,6 +108,7 @@ type discard struct{}
 
 func (discard) chunk()                                  {}
 func (discard) dictionary([]byte, int) error            { return nil }
+func (discard) forget()                                 {}
 func (discard) page(format.Encoding, []byte, int) error { return nil }
 func (discard) begin(*vector.Vector, int)               {}
 func (discard) size(*vector.Vector, int)                {}

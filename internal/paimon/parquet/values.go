@@ -8,6 +8,8 @@ type decoder[T any] interface {
 	chunk()
 	// dictionary decodes a dictionary of n values in PLAIN form.
 	dictionary(data []byte, n int) error
+	// forget gives up the dictionary and its memory.
+	forget()
 	// page begins a data page of at most n values. The bytes must stay valid
 	// until the next page, and have padding behind them.
 	page(enc format.Encoding, data []byte, n int) error
@@ -48,6 +50,8 @@ const (
 )
 
 func (d *values[T]) chunk() { d.hasDict = false }
+
+func (d *values[T]) forget() { d.hasDict, d.dict = false, nil }
 
 func (d *values[T]) dictionary(data []byte, n int) error {
 	if err := checkDictionary(data, n, d.width); err != nil {
@@ -178,6 +182,8 @@ type boolValues struct {
 }
 
 func (d *boolValues) chunk() {}
+
+func (d *boolValues) forget() {}
 
 func (d *boolValues) dictionary([]byte, int) error {
 	return corruptf("dictionary of BOOLEAN values")
