@@ -60,11 +60,14 @@ type Spec struct {
 	DenyUnvalidated bool // unvalidated_properties = "deny"
 	Acknowledged    []string
 
-	Engine         string // "native" or "flink"; "" means native
-	Flink          *FlinkLoad
-	Parallelism    int // buckets loaded at once; 0 means the default
-	BatchBytes     int // bytes of one batch; 0 means the default
-	MaxInFlight    int // unanswered batches per bucket; 0 means the default
+	Engine      string // "native" or "flink"; "" means native
+	Flink       *FlinkLoad
+	Parallelism int // buckets loaded at once; 0 means the default
+	BatchBytes  int // bytes of one batch; 0 means the default
+	MaxInFlight int // unanswered batches per bucket; 0 means the default
+	// SpillBytes is what temporary files, through which large buckets are sorted,
+	// may take; 0 means none, nil the default.
+	SpillBytes     *int64
 	Verification   Verification
 	Takeover       string // "fence" or "resume"
 	OnSourceChange string // "fail" or "restart"
@@ -292,6 +295,7 @@ type Progress struct {
 	TotalRows   int64   // upper bound; 0 unknown
 	RowsPerSec  float64 // since the load began
 	Remaining   time.Duration
+	Note        string // what the user should know about how it goes; mostly ""
 }
 
 // Ref names a promotion that is known from state or from an import. Only Name

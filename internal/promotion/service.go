@@ -22,7 +22,7 @@ const (
 	defaultParallelism = 4
 	defaultBatchBytes  = 1 << 20
 	defaultMaxInFlight = 2
-	readMemory         = 128 << 20
+	readMemory         = 152 << 20
 	defaultPartitions  = 1000 // max.partition.num where the server does not list it
 )
 
@@ -34,6 +34,7 @@ type Service struct {
 	// memory is what reading buckets may take, of all operations together, in
 	// bytes: wide rows and many runs make fewer buckets at once.
 	memory *semaphore.Weighted
+	sort   sortSizes
 
 	mu   sync.Mutex
 	conn *connection
@@ -79,7 +80,7 @@ func New(cfg Config) (*Service, error) {
 	if cfg.MaxConcurrentLoads <= 0 {
 		cfg.MaxConcurrentLoads = 1
 	}
-	return &Service{cfg: cfg, slots: make(chan struct{}, cfg.MaxConcurrentLoads), memory: semaphore.NewWeighted(readMemory)}, nil
+	return &Service{cfg: cfg, slots: make(chan struct{}, cfg.MaxConcurrentLoads), memory: semaphore.NewWeighted(readMemory), sort: defaultSortSizes}, nil
 }
 
 // Close ends the connections. Operations still running fail.

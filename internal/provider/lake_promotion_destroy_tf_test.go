@@ -185,9 +185,9 @@ func TestTFNumbers(t *testing.T) {
 		config string
 		texts  []string // found and required, by turns
 	}{
-		{orders("source_snapshot_id = 1.5\nload = { parallelism = 2.5, batch_bytes = 1e30, max_in_flight = 0.1 }") + data(`source_snapshot_id = 0`),
+		{orders("source_snapshot_id = 1.5\nload = { parallelism = 2.5, batch_bytes = 1e30, max_in_flight = 0.1, spill_bytes = -1 }") + data(`source_snapshot_id = 0`),
 			[]string{"1.5", "a whole number from 1 on", "2.5", "a whole number from 1 to 1024", "1e+30", "a whole number from 1024 to 67108864",
-				"0.1", "a whole number from 1 to 5", "0", "a whole number from 1 on"}},
+				"0.1", "a whole number from 1 to 5", "-1", "a whole number from 0 to 1125899906842624", "0", "a whole number from 1 on"}},
 		{orders(`source_snapshot_id = 9223372036854775808`) + data(`source_snapshot_id = -7`),
 			[]string{"9223372036854775808", "a whole number from 1 on, at most 9223372036854775807", "-7", "a whole number from 1 on"}},
 		{orders(`source_snapshot_id = 1e300`), []string{"1e+300", "a whole number from 1 on, at most 9223372036854775807"}},
@@ -208,7 +208,7 @@ func TestTFNumbers(t *testing.T) {
 			t.Errorf("the framework's own message:\n%s", out)
 		}
 	}
-	d.write(t, providerBlock+orders("source_snapshot_id = 7\nload = { parallelism = 2, batch_bytes = 65536, max_in_flight = 5 }"))
+	d.write(t, providerBlock+orders("source_snapshot_id = 7\nload = { parallelism = 2, batch_bytes = 65536, max_in_flight = 5, spill_bytes = 0 }"))
 	d.apply(t)
 	if o := d.wantStage(t, "orders", "enabled"); o.Attributes["source_snapshot_id"] != float64(7) {
 		t.Errorf("source_snapshot_id is %v", o.Attributes["source_snapshot_id"])

@@ -71,7 +71,7 @@ func (loadValidator) ValidateObject(_ context.Context, req validator.ObjectReque
 	if load.IsNull() || load.IsUnknown() || engine != nil && engine.IsUnknown() {
 		return
 	}
-	used := map[string]string{"batch_bytes": engineNative, "max_in_flight": engineNative, "flink": engineFlink}
+	used := map[string]string{"batch_bytes": engineNative, "max_in_flight": engineNative, "spill_bytes": engineNative, "flink": engineFlink}
 	for name, of := range used {
 		if v := member(load, name); v != nil && !v.IsNull() && stringOr(engine, engineNative) != of {
 			resp.Diagnostics.AddAttributeError(req.Path.AtName(name), "Argument of another load engine",

@@ -88,6 +88,9 @@ func (m *promotionModel) spec() promotion.Spec {
 		OnSourceChange:  stringOr(m.OnSourceChange, onChangeFail),
 		LakeLayout:      m.LakeLayout.ValueString(),
 	}
+	if n := intOr(member(m.Load, "spill_bytes"), -1); n >= 0 {
+		spec.SpillBytes = &n
+	}
 	slices.Sort(spec.Acknowledged)
 	if !m.SourceSnapshotID.IsNull() && !m.SourceSnapshotID.IsUnknown() {
 		id := intOr(m.SourceSnapshotID, 0)

@@ -210,6 +210,9 @@ func progressLog(ctx context.Context, name promotion.TableName) func(promotion.P
 		if p.Remaining > 0 {
 			fields["remaining"] = p.Remaining.Round(time.Second).String()
 		}
+		if p.Note != "" {
+			fields["note"] = p.Note
+		}
 		tflog.Info(ctx, "lake promotion progress", fields)
 	}
 }

@@ -230,18 +230,25 @@ func loadAttribute() schema.Attribute {
 			},
 			"parallelism": schema.NumberAttribute{
 				Optional:            true,
-				MarkdownDescription: "Buckets loaded at a time; with engine `flink`, the parallelism of the job. Default: chosen by the provider, or by Flink.",
+				MarkdownDescription: "Buckets loaded at a time; with engine `flink`, the parallelism of the job. Default: 4, fewer where rows are so wide that memory would not do; with `flink`, what Flink has.",
 				Validators:          []validator.Number{wholeNumber{min: 1, max: 1024}},
 			},
 			"batch_bytes": schema.NumberAttribute{
 				Optional:            true,
-				MarkdownDescription: "Size of one batch in bytes, for engine `native`. Default: chosen by the provider.",
+				MarkdownDescription: "Size of one batch in bytes, for engine `native`. Default: 1 MiB.",
 				Validators:          []validator.Number{wholeNumber{min: 1 << 10, max: 64 << 20}},
 			},
 			"max_in_flight": schema.NumberAttribute{
 				Optional:            true,
-				MarkdownDescription: "Batches of one bucket that may be unanswered at a time, for engine `native`. Default: chosen by the provider.",
+				MarkdownDescription: "Batches of one bucket that may be unanswered at a time, for engine `native`. Default: 2.",
 				Validators:          []validator.Number{wholeNumber{min: 1, max: 5}},
+			},
+			"spill_bytes": schema.NumberAttribute{
+				Optional: true,
+				MarkdownDescription: "Bytes of temporary files through which large buckets are sorted by key, for engine `native`; `0` for none, which makes " +
+					"the load of large tables slower. Default: 4 GiB, and never more than half of what is free. The files are in the folder that the " +
+					"environment variable `TMPDIR` names, else in `/var/tmp`, and are gone when the provider ends, also when it is killed (but on Windows).",
+				Validators: []validator.Number{wholeNumber{min: 0, max: 1 << 50}},
 			},
 			"flink": flinkLoadAttribute(),
 		},

@@ -218,7 +218,7 @@ func TestTFSettingsChangeWithoutCalls(t *testing.T) {
 		`timeouts = { create = "6h", delete = "10m" }`,
 		`deletion_protection = false`,
 		`allow_untiered_data_loss = true`,
-		`load = { engine = "native", parallelism = 4, batch_bytes = 65536, max_in_flight = 2 }`,
+		`load = { engine = "native", parallelism = 4, batch_bytes = 65536, max_in_flight = 2, spill_bytes = 1073741824 }`,
 		`takeover = "resume"`,
 		`on_source_change = "restart"`,
 		`verification = "full"`,

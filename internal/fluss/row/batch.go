@@ -68,6 +68,15 @@ func (b *Batch) AddRaw(key, row []byte) {
 	b.end(append(buf, row...), at)
 }
 
+// AddRecord appends a whole record, its length included, as a Window gives it.
+func (b *Batch) AddRecord(record []byte) {
+	if len(b.buf) < batchHeader {
+		b.Reset(b.schema)
+	}
+	b.buf = append(b.buf, record...)
+	b.rows++
+}
+
 // begin appends room for a record's length and a one-byte key length.
 func (b *Batch) begin() (buf []byte, at int) {
 	if len(b.buf) < batchHeader {
