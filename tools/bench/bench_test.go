@@ -61,6 +61,10 @@ func measured() *results {
 			r.loads = append(r.loads, load{name: name, round: round + 1, rows: rows, took: second, wall: second + 5*time.Second, client: second / 10, peak: int64(took*factor) << 20})
 		}
 	}
+	for replication, seconds := range map[int][2]time.Duration{1: {25, 65}, 3: {50, 80}} {
+		r.loads = append(r.loads, load{name: replicatedName(ours, replication), rows: fullRows, wall: seconds[0] * time.Second, took: time.Second},
+			load{name: replicatedName(javaName, replication), rows: fullRows, wall: seconds[1] * time.Second, took: time.Second})
+	}
 	r.loads = append(r.loads, load{name: limitName, rows: fullRows, took: 16 * time.Second}, load{name: oursBroad, rows: 50, took: time.Second, peak: 1 << 30})
 	return r
 }
@@ -97,6 +101,8 @@ func TestReport(t *testing.T) {
 		{Name: loadVsLimit, Ours: 100_000, Peer: 125_000, Unit: "rows/s", Ratio: 0.89},
 		{Name: cpuVsJava, Ours: 1, Peer: 3, Unit: "CPU s/M rows", Ratio: 3},
 		{Name: growth20M, Ours: 100_000, Peer: 100_000, Unit: "rows/s", Ratio: 1.18},
+		{Name: loadServers3, Ours: 80_000, Peer: 30_769, Unit: "rows/s", Ratio: 2.6},
+		{Name: loadReplicated3, Ours: 40_000, Peer: 25_000, Unit: "rows/s", Ratio: 1.6},
 		{Name: memory2M, Ours: 30, Peer: 256, Unit: "MiB", Ratio: 8.53},
 		{Name: memory20M, Ours: 300, Peer: 256, Unit: "MiB", Ratio: 0.85},
 		{Name: memoryWide, Ours: 1024, Peer: 512, Unit: "MiB", Ratio: 0.5},

@@ -15,6 +15,9 @@ const (
 	cpuVsJava     = "cpu_vs_java"
 	growth20M     = "growth_20m"
 
+	loadServers3    = "load_vs_java_3_servers"
+	loadReplicated3 = "load_vs_java_replication_3"
+
 	readVsJava     = "read_vs_java"
 	readVsPypaimon = "read_vs_pypaimon"
 	readVsRust     = "read_vs_pypaimon_rust"
@@ -64,6 +67,8 @@ var comparisons = []comparing{
 	{loadVsLimit, 1, loaded(ours, limitName), (*results).compareLimit},
 	{cpuVsJava, 10, loaded(ours, javaName), (*results).compareCPU},
 	{growth20M, 1, loaded(ours, oursLarge), (*results).compareGrowth},
+	{loadServers3, 1.5, loaded(replicatedName(ours, 1), replicatedName(javaName, 1)), func(r *results) comparison { return r.compareReplicated(1) }},
+	{loadReplicated3, 1.5, loaded(replicatedName(ours, 3), replicatedName(javaName, 3)), func(r *results) comparison { return r.compareReplicated(3) }},
 	{memory2M, 1, loaded(ours), func(r *results) comparison { return r.compareMemory(ours, memoryBound) }},
 	{memory20M, 1, loaded(oursLarge), func(r *results) comparison { return r.compareMemory(oursLarge, memoryBound) }},
 	{memoryWide, 1, loaded(oursBroad), func(r *results) comparison { return r.compareMemory(oursBroad, memoryWideBound) }},

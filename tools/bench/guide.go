@@ -19,13 +19,15 @@ var guideTexts = map[string]told{
 		"and its best one counts."},
 	loadVsJava: {"Load, beside the Java client", "rows by the whole command: `terraform apply` from its start to its end, with all it does besides loading; the JVM from its start, with connecting and flushing, to its end. " +
 		"The table is made beforehand for Java. `tools/bench/LoadTable.java`"},
-	loadVsPyfluss: {"Load, beside pyfluss", "the same, with Python's start. `tools/bench/pyload.py`"},
-	loadVsLimit:   {"Load, beside what the servers take", "rows of the load stage; the same rows in batches that were encoded before the clock started, sent by the same client over as many connections."},
-	cpuVsJava:     {"CPU of a load, beside the Java client", "all user and system time of the provider's process, planning included; of the JVM's process, its start included."},
-	growth20M:     {"Load of ten times the rows", "rows of the load stage of a table with ten times the files."},
-	memory2M:      {"Memory of a load", "the highest resident memory (VmHWM) of the provider's process during `terraform apply`."},
-	memory20M:     {"Memory of a load of ten times the rows", "the same."},
-	memoryWide:    {"Memory of a load of large values", "the same; a row has 20 MB."},
+	loadVsPyfluss:   {"Load, beside pyfluss", "the same, with Python's start. `tools/bench/pyload.py`"},
+	loadVsLimit:     {"Load, beside what the servers take", "rows of the load stage; the same rows in batches that were encoded before the clock started, sent by the same client over as many connections."},
+	cpuVsJava:       {"CPU of a load, beside the Java client", "all user and system time of the provider's process, planning included; of the JVM's process, its start included."},
+	growth20M:       {"Load of ten times the rows", "rows of the load stage of a table with ten times the files."},
+	loadServers3:    {"Load into three tablet servers, beside the Java client", "as beside the Java client above. The three servers share the machine's cores with both."},
+	loadReplicated3: {"Load with replication 3, beside the Java client", "the same, every row stored by all three servers before it is acknowledged."},
+	memory2M:        {"Memory of a load", "the highest resident memory (VmHWM) of the provider's process during `terraform apply`."},
+	memory20M:       {"Memory of a load of ten times the rows", "the same."},
+	memoryWide:      {"Memory of a load of large values", "the same; a row has 20 MB."},
 	readVsJava: {"Merged read, beside Paimon Java", "wall time from planning to the last row, every value looked at; compiled and warm, the start of the JVM does not count. One thread reads on both sides; " +
 		"the JVM's compiler and collector have theirs. `tools/bench/ReadTable.java`"},
 	readVsPypaimon: {"Merged read, beside pypaimon", "the same, without Python's start. `tools/bench/pyread.py`"},
@@ -51,7 +53,7 @@ description: |-
 
 # Benchmarks
 
-Measured on %s, on a machine of %d cores and %s of memory that ran the servers (Fluss 0.9.1, one tablet server), the provider and its peers: on such a machine the
+Measured on %s, on a machine of %d cores and %s of memory that ran the servers (Fluss 0.9.1, one tablet server where nothing else is said), the provider and its peers: on such a machine the
 servers are what limits a load. ` + "`make bench`" + ` repeats everything, with released parts from the package registries.
 
 A ratio above 1 is better than the peer or within the bound. Where a share of the peer is allowed, the ratio is to that share.
@@ -65,6 +67,8 @@ const guideMethod = `
   a second commit updates a tenth of its keys. Ten times the rows are ten such ranges of keys.
 - Peers and provider load it in turns, in rounds, each into a new Fluss table of the same 4 buckets on the same servers. Before each turn the servers become quiet, and each round begins
   with another one. The table is dropped after its turn. One round of a smaller table goes before and does not count.
+- The provider sorts rows by the bytes of their keys, as far as its memory or a temporary file reaches, which is the order in which the servers keep them: that the servers take more
+  rows of it than of its peers is its doing, not another server. Batches that are "encoded beforehand" have the same order.
 - After each load the table's logs must hold one record for each row. After each read the rows and sums over all columns must be equal.
 - Times are medians. Memory is the highest of all turns.
 - The servers have their default settings, but for a heap of 2 GB, KV snapshots every 30 seconds, and limits that let a table of 10,000 partitions exist. Flink has one task manager.

@@ -16,6 +16,7 @@
 //	load_vs_pyfluss  the same beside pyfluss fed by pypaimon
 //	load_vs_limit    of the load stage; the same batches, encoded beforehand, only sent
 //	cpu_vs_java      CPU time of the provider and of that JVM
+//	load_vs_java_3_servers, load_vs_java_replication_3  load_vs_java with three tablet servers
 //	growth_20m       rows a second of ten times the rows beside the rows
 //	memory_2m, memory_20m  the provider's highest resident memory then, against its bound
 //	memory_wide      the same of a table of 200 columns with values of 100 KB
@@ -142,6 +143,7 @@ var phases = []phase{
 	{[]string{coldStart}, true, (*bench).coldStarts},
 	{loadNames, true, (*bench).loads},
 	{[]string{memoryWide}, true, (*bench).broadLoads},
+	{[]string{loadServers3, loadReplicated3}, false, (*bench).replicatedLoads}, // of their own
 }
 
 func run() error {
@@ -217,15 +219,18 @@ type bench struct {
 	results results
 }
 
-// start starts the servers.
+// start starts the servers of most phases.
 func (b *bench) start(ctx context.Context) error {
+	return b.startWith(ctx, stack.Options{SQLGateway: b.opt.wants(loadVsFlink), TaskSlots: slots, ServerProperties: wideLimits})
+}
+
+func (b *bench) startWith(ctx context.Context, o stack.Options) error {
 	if err := b.installProviders(); err != nil {
 		return err
 	}
+	o.Bench, o.DieWithParent, o.Libs, o.Logf = true, !b.opt.keep, os.Getenv("STACK_LIBS"), logf
 	var err error
-	b.stack, err = stack.Start(ctx, stack.Options{Bench: true, SQLGateway: b.opt.wants(loadVsFlink), TaskSlots: slots, DieWithParent: !b.opt.keep,
-		ServerProperties: wideLimits, Libs: os.Getenv("STACK_LIBS"), Logf: logf})
-	if err != nil {
+	if b.stack, err = stack.Start(ctx, o); err != nil {
 		return err
 	}
 	b.cluster, err = connect(ctx, b.stack.Bootstrap)
