@@ -61,9 +61,9 @@ func measured() *results {
 			r.loads = append(r.loads, load{name: name, round: round + 1, rows: rows, took: second, wall: second + 5*time.Second, client: second / 10, peak: int64(took*factor) << 20})
 		}
 	}
-	for replication, seconds := range map[int][2]time.Duration{1: {25, 65}, 3: {50, 80}} {
-		r.loads = append(r.loads, load{name: replicatedName(ours, replication), rows: fullRows, wall: seconds[0] * time.Second, took: time.Second},
-			load{name: replicatedName(javaName, replication), rows: fullRows, wall: seconds[1] * time.Second, took: time.Second})
+	for replication, walls := range map[int][2]time.Duration{1: {25 * time.Second, 65 * time.Second}, 3: {50 * time.Second, 80 * time.Second}} {
+		r.loads = append(r.loads, load{name: replicatedName(ours, replication), rows: fullRows, wall: walls[0], took: time.Second},
+			load{name: replicatedName(javaName, replication), rows: fullRows, wall: walls[1], took: time.Second})
 	}
 	r.loads = append(r.loads, load{name: limitName, rows: fullRows, took: 16 * time.Second}, load{name: oursBroad, rows: 50, took: time.Second, peak: 1 << 30})
 	return r
