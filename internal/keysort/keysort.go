@@ -9,7 +9,6 @@
 package keysort
 
 import (
-	"container/heap"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +31,8 @@ type Sorter struct {
 	rows   int    // in the file
 	taken  int
 
-	sources sources
+	sources []*source
+	merge   merge
 	spare   []*spilled // for other files' runs
 }
 
@@ -129,7 +129,7 @@ func (s *Sorter) Sort() error {
 	if err := add(&source{from: inMemory{&s.window}}); err != nil {
 		return err
 	}
-	heap.Init(&s.sources)
+	s.merge.begin(s.sources)
 	return nil
 }
 
@@ -139,21 +139,16 @@ func (s *Sorter) TakeInto(b *row.Batch, maxBytes, maxRows int) (more bool, err e
 	if len(s.runs) == 0 {
 		return s.window.TakeInto(b, maxBytes, maxRows) > 0, nil
 	}
-	for len(s.sources) > 0 && b.Rows() < maxRows && b.Size() < maxBytes {
-		least := s.sources[0]
+	least := s.merge.least()
+	for ; least != nil && b.Rows() < maxRows && b.Size() < maxBytes; least = s.merge.least() {
 		b.AddRecord(least.record)
 		s.taken++
-		err := least.next()
-		if errors.Is(err, io.EOF) {
-			heap.Pop(&s.sources)
-			continue
-		}
-		if err != nil {
+		if err := least.next(); err != nil && !errors.Is(err, io.EOF) {
 			return false, err
 		}
-		heap.Fix(&s.sources, 0)
+		s.merge.moved()
 	}
-	if len(s.sources) > 0 {
+	if least != nil {
 		return true, nil
 	}
 	if s.taken != s.Rows() {

@@ -2,7 +2,6 @@ package keysort
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -47,11 +46,13 @@ type source struct {
 	from   interface{ next() ([]byte, error) } // io.EOF at the end
 	record []byte                              // valid until next
 	key    []byte
+	ended  bool
 }
 
 func (c *source) next() error {
 	var err error
 	if c.record, err = c.from.next(); err != nil {
+		c.ended = true
 		return err
 	}
 	var ok bool
@@ -133,19 +134,4 @@ func lost(err error) error {
 		return errDamaged
 	}
 	return fmt.Errorf("sorting: %w", err)
-}
-
-// sources are a heap by their keys.
-type sources []*source
-
-func (s sources) Len() int           { return len(s) }
-func (s sources) Less(i, j int) bool { return bytes.Compare(s[i].key, s[j].key) < 0 }
-func (s sources) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
-func (s *sources) Push(x any)        { *s = append(*s, x.(*source)) } //nolint:forcetypeassert // only sources are pushed
-
-func (s *sources) Pop() any {
-	last := len(*s) - 1
-	x := (*s)[last]
-	*s = (*s)[:last]
-	return x
 }

@@ -178,7 +178,7 @@ func (r *results) shape(name string, rows int) string {
 func (r *results) compareRead(peer string) comparison {
 	a, b := round(median(r.reads[readerOurs]), 0), round(median(r.reads[peer]), 0)
 	what := map[string]string{
-		readerJava:     fmt.Sprintf("Paimon 1.3.1's TableRead on Java %s, once warm, one thread reading", r.javaVersion),
+		readerJava:     fmt.Sprintf("Paimon 1.3.1's TableRead on Java %s, once warm", r.javaVersion),
 		readerPypaimon: "pypaimon 1.4.2's to_arrow_batch_reader",
 		readerRust:     "pypaimon-rust " + rustVersion + "'s read_arrow, with the threads it takes",
 	}[peer]

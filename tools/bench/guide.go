@@ -28,8 +28,8 @@ var guideTexts = map[string]told{
 	memory2M:        {"Memory of a load", "the highest resident memory (VmHWM) of the provider's process during `terraform apply`."},
 	memory20M:       {"Memory of a load of ten times the rows", "the same."},
 	memoryWide:      {"Memory of a load of large values", "the same; a row has 20 MB."},
-	readVsJava: {"Merged read, beside Paimon Java", "wall time from planning to the last row, every value looked at; compiled and warm, the start of the JVM does not count. One thread reads on both sides; " +
-		"the JVM's compiler and collector have theirs. `tools/bench/ReadTable.java`"},
+	readVsJava: {"Merged read, beside Paimon Java", "wall time from planning to the last row, every value looked at; compiled and warm, the start of the JVM does not count. Paimon's reader has one thread, " +
+		"beside those of the JVM's compiler and collector; this provider's decodes columns on all cores that are free. `tools/bench/ReadTable.java`"},
 	readVsPypaimon: {"Merged read, beside pypaimon", "the same, without Python's start. `tools/bench/pyread.py`"},
 	readVsRust:     {"Merged read, beside pypaimon-rust", "the same."},
 	orcRead:        {"Merged read of ORC, beside Paimon Java", "CPU time of the whole process, once warm."},

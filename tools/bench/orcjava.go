@@ -90,6 +90,7 @@ func readPaimon(ctx context.Context, warehouse, suffix string) (s tableSums, err
 	if err != nil {
 		return s, err
 	}
+	var at []int32
 	for _, p := range plan.Partitions {
 		for _, bucket := range p.Buckets {
 			if name := bucket.Files[0].Name; !strings.HasSuffix(name, suffix) {
@@ -107,7 +108,7 @@ func readPaimon(ctx context.Context, warehouse, suffix string) (s tableSums, err
 				if err != nil {
 					return s, errors.Join(err, rows.Close())
 				}
-				s.add(refs)
+				s.add(refs, &at)
 			}
 			if err := rows.Close(); err != nil {
 				return s, err
@@ -117,29 +118,61 @@ func readPaimon(ctx context.Context, warehouse, suffix string) (s tableSums, err
 	return s, nil
 }
 
-// add sums what ReadTable.java sums: numbers, and the lengths of strings.
-func (s *tableSums) add(refs *paimon.Refs) {
+// add sums what ReadTable.java sums: numbers, and the lengths of strings. It goes
+// by columns, as whoever is given columns does; memory is kept from call to call.
+func (s *tableSums) add(refs *paimon.Refs, memory *[]int32) {
 	s.rows += refs.Len()
-	for k, pos := range refs.Pos {
-		src := int32(0)
-		if refs.Src != nil {
-			src = refs.Src[k]
+	if refs.Src == nil {
+		for _, v := range refs.Batches[0] {
+			s.sum += sumOf(v, refs.Pos)
 		}
-		i := int(pos)
-		for _, v := range refs.Batches[src] {
-			if v.IsNull(i) {
-				continue
+		return
+	}
+	for src, batch := range refs.Batches {
+		at := (*memory)[:0]
+		for k, pos := range refs.Pos {
+			if int(refs.Src[k]) == src {
+				at = append(at, pos)
 			}
-			switch v.Kind {
-			case vector.Int32:
-				s.sum += int64(v.Int32s[i])
-			case vector.Int64:
-				s.sum += v.Int64s[i]
-			case vector.Float64:
-				s.sum += int64(v.Float64s[i])
-			case vector.Bytes:
-				s.sum += int64(v.Offsets[i+1] - v.Offsets[i])
+		}
+		for _, v := range batch {
+			s.sum += sumOf(v, at)
+		}
+		*memory = at
+	}
+}
+
+func sumOf(v *vector.Vector, at []int32) (sum int64) {
+	switch {
+	case len(at) == 0:
+	case v.Nulls != nil:
+		for _, i := range at {
+			if !v.Nulls[i] {
+				sum += valueOf(v, i)
 			}
+		}
+	case v.Kind == vector.Int64:
+		for _, i := range at {
+			sum += v.Int64s[i]
+		}
+	default:
+		for _, i := range at {
+			sum += valueOf(v, i)
 		}
 	}
+	return sum
+}
+
+func valueOf(v *vector.Vector, i int32) int64 {
+	switch v.Kind {
+	case vector.Int32:
+		return int64(v.Int32s[i])
+	case vector.Int64:
+		return v.Int64s[i]
+	case vector.Float64:
+		return int64(v.Float64s[i])
+	case vector.Bytes:
+		return int64(v.Offsets[i+1] - v.Offsets[i])
+	}
+	return 0
 }

@@ -103,7 +103,7 @@ func readOnce(ctx context.Context, warehouse, suffix string) (s oneRead, err err
 
 // readParquetTable measures reads, with merge, of a table of three overlapping
 // Parquet files by its wall time, without the start of any process: this
-// project's reader, of one goroutine, and the peers as they are shipped, in
+// project's reader and the peers as they are shipped, in
 // turns. All must see the same rows and sums.
 func (b *bench) readParquetTable(ctx context.Context) error {
 	py, err := pyoracle.New(ctx)

@@ -1,6 +1,7 @@
 package row
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -124,5 +125,17 @@ func (e *KeyEncoder) append(n *node, dst []byte, pos int) []byte {
 	if e.format == KeyCompacted {
 		return n.appendFields(withRoom(dst, n.room), pos)
 	}
+	// Most keys are one number.
+	if c := &n.children[0]; len(n.children) == 1 && c.nulls == nil {
+		switch c.op {
+		case opInt64:
+			return binary.LittleEndian.AppendUint64(append(dst, noNulls...), uint64(c.i64[pos]))
+		case opInt32:
+			return binary.LittleEndian.AppendUint64(append(dst, noNulls...), uint64(uint32(c.i32[pos])))
+		}
+	}
 	return n.appendBinaryRow(dst, pos)
 }
+
+// noNulls begins a BinaryRow of one column that has a value.
+const noNulls = "\x00\x00\x00\x00\x00\x00\x00\x00"

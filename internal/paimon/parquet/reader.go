@@ -131,17 +131,16 @@ func (r *Reader) release() {
 // fill reads n rows from row on, which is where the columns stand.
 func (r *Reader) fill(row int64, n int) error {
 	last := row+int64(n) == r.file.meta.NumRows
-	for _, c := range r.columns {
+	return eachColumn(len(r.columns), len(r.columns)*n, func(i int) error {
+		c := r.columns[i]
 		if err := c.read(n); err != nil {
 			return err
 		}
 		if last {
-			if err := c.finished(); err != nil {
-				return err
-			}
+			return c.finished()
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Close lets go of the reader's buffers; it does not close the file's source.
