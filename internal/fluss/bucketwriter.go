@@ -284,7 +284,7 @@ func (b *BucketWriter) sendReady() time.Duration {
 		if wait := time.Until(b.pause); wait > 0 {
 			return wait
 		}
-		if b.inFlight > 0 && (!b.conn.usable() || b.moves() || b.w.pool.better(b.conn, b.bytes)) {
+		if b.inFlight > 0 && (!b.conn.usable() || b.mustMove() || b.w.pool.better(b.conn, b.bytes)) {
 			return forever // until nothing is in flight
 		}
 		if err := b.sendOne(e); err != nil {
@@ -302,11 +302,12 @@ func (b *BucketWriter) sendReady() time.Duration {
 // change.
 const moveEvery = 8
 
-func (b *BucketWriter) moves() bool { return b.onConn >= moveEvery && b.w.cfg.Connections > 1 }
+// mustMove reports whether it is time for another connection.
+func (b *BucketWriter) mustMove() bool { return b.onConn >= moveEvery && b.w.cfg.Connections > 1 }
 
 // connection is where the next batches go, of a bucket with none in flight.
 func (b *BucketWriter) connection(ctx context.Context, addr string) (*conn, error) {
-	if b.moves() {
+	if b.mustMove() {
 		b.onConn = 0
 		return b.w.pool.other(ctx, addr, b.conn)
 	}

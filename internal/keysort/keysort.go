@@ -33,7 +33,7 @@ type Sorter struct {
 
 	sources []*source
 	merge   merge
-	spare   []*spilled // for other files' runs
+	spare   []*spilled // readers, kept from one Sort to the next
 }
 
 // New returns a Sorter that sorts about window bytes at once. Its file, if one

@@ -74,6 +74,10 @@ func recordsOf(t *testing.T, b *row.Batch) []row.Record {
 	return read.Records
 }
 
+func sameRecords(a, b []row.Record) bool {
+	return slices.EqualFunc(a, b, func(a, b row.Record) bool { return bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Row, b.Row) })
+}
+
 // taken takes everything, in batches.
 func taken(t *testing.T, s *Sorter) ([]row.Record, error) {
 	t.Helper()
@@ -143,7 +147,7 @@ func TestSorter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.EqualFunc(got, want, func(a, b row.Record) bool { return bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Row, b.Row) }) {
+		if !sameRecords(got, want) {
 			t.Fatalf("round %d: the %d records taken are not the %d added, in the order of their keys", round, len(got), len(want))
 		}
 		if err := s.Reset(); err != nil {
@@ -213,7 +217,7 @@ func TestSpillHalfWritten(t *testing.T) {
 			}
 		}
 	}
-	if got, err := taken(t, s); err != nil || !slices.EqualFunc(got, want, func(a, b row.Record) bool { return bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Row, b.Row) }) {
+	if got, err := taken(t, s); err != nil || !sameRecords(got, want) {
 		t.Errorf("%d records, %v; want %d", len(got), err, len(want))
 	}
 	if err := s.Close(); err != nil {

@@ -95,7 +95,7 @@ func (r *run) newLoader(ctx context.Context) (*loader, error) {
 	l := &loader{r: r, l: lay, began: time.Now(), sort: r.s.sort,
 		batch: orDefault(r.spec.BatchBytes, defaultBatchBytes), flight: orDefault(r.spec.MaxInFlight, defaultMaxInFlight),
 		workers: orDefault(r.spec.Parallelism, defaultParallelism)}
-	l.maySpill()
+	l.limitSpill()
 	if l.tasks, err = r.tasks(ctx); err != nil {
 		return nil, err
 	}

@@ -120,8 +120,8 @@ func (l *loader) closeSorters() error {
 	return errors.Join(errs...)
 }
 
-// maySpill sets how much of each bucket may go into a temporary file.
-func (l *loader) maySpill() {
+// limitSpill sets how much of each bucket may go into a temporary file.
+func (l *loader) limitSpill() {
 	all := int64(defaultSpillBytes)
 	if l.r.spec.SpillBytes != nil {
 		all = *l.r.spec.SpillBytes

@@ -245,8 +245,8 @@ func loadAttribute() schema.Attribute {
 			},
 			"spill_bytes": schema.NumberAttribute{
 				Optional: true,
-				MarkdownDescription: "Bytes of temporary files through which large buckets are sorted by key, for engine `native`; `0` for none, which makes " +
-					"the load of large tables slower. Default: 4 GiB, and never more than half of what is free. The files are in the folder that the " +
+				MarkdownDescription: "Bytes of temporary files through which large buckets are sorted by key, for engine `native`, shared equally by the buckets " +
+					"loaded at a time; `0` for none, which makes the load of large tables slower. Default: 4 GiB. Never more than half of what is free when the load begins is taken. The files are in the folder that the " +
 					"environment variable `TMPDIR` names, else in `/var/tmp`, and are gone when the provider ends, also when it is killed (but on Windows).",
 				Validators: []validator.Number{wholeNumber{min: 0, max: 1 << 50}},
 			},

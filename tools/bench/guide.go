@@ -29,7 +29,7 @@ var guideTexts = map[string]told{
 	memory20M:       {"Memory of a load of ten times the rows", "the same."},
 	memoryWide:      {"Memory of a load of large values", "the same; a row has 20 MB."},
 	readVsJava: {"Merged read, beside Paimon Java", "wall time from planning to the last row, every value looked at; compiled and warm, the start of the JVM does not count. Paimon's reader has one thread, " +
-		"beside those of the JVM's compiler and collector; this provider's decodes columns on all cores that are free. `tools/bench/ReadTable.java`"},
+		"beside those of the JVM's compiler and collector; this provider's decodes columns on several cores. `tools/bench/ReadTable.java`"},
 	readVsPypaimon: {"Merged read, beside pypaimon", "the same, without Python's start. `tools/bench/pyread.py`"},
 	readVsRust:     {"Merged read, beside pypaimon-rust", "the same."},
 	orcRead:        {"Merged read of ORC, beside Paimon Java", "CPU time of the whole process, once warm."},
@@ -69,6 +69,7 @@ const guideMethod = `
   with another one. The table is dropped after its turn. One round of a smaller table goes before and does not count.
 - The provider sorts rows by the bytes of their keys, as far as its memory or a temporary file reaches, which is the order in which the servers keep them: that the servers take more
   rows of it than of its peers is its doing, not another server. Batches that are "encoded beforehand" have the same order.
+- Both sides of a comparison are of one run. The page may hold comparisons of several.
 - After each load the table's logs must hold one record for each row. After each read the rows and sums over all columns must be equal.
 - Times are medians. Memory is the highest of all turns.
 - The servers have their default settings, but for a heap of 2 GB, KV snapshots every 30 seconds, and limits that let a table of 10,000 partitions exist. Flink has one task manager.

@@ -161,7 +161,7 @@ func (r *leafReader) keepDictionary() error {
 			return err
 		}
 		if dict == nil {
-			return corruptf("page of dictionary indexes behind the chunk's dictionary, which is not at its begin")
+			return corruptf("page of dictionary indexes behind the chunk's dictionary, which is not at the chunk's beginning")
 		}
 		if err := r.sink.dictionary(dict.data, dict.count); err != nil {
 			return err

@@ -11,8 +11,8 @@ import (
 const worthSharing = 8192
 
 // helpers are the goroutines that may take part in the reading of others, of all
-// readers together: one reader has the whole machine, and many keep to their own
-// goroutines.
+// readers together, one less than there are processors: one reader has the whole
+// machine, and many mostly keep to their own goroutines.
 var helpers = make(chan struct{}, runtime.NumCPU()-1)
 
 // eachColumn calls f once for each of n columns, of values values together,
@@ -21,11 +21,11 @@ var helpers = make(chan struct{}, runtime.NumCPU()-1)
 func eachColumn(n, values int, f func(i int) error) error {
 	var next atomic.Int64
 	errs := make([]error, n)
-	work := func() error {
+	work := func() {
 		for {
 			i := int(next.Add(1)) - 1
 			if i >= n {
-				return nil
+				return
 			}
 			if errs[i] = safego.Do(func() error { return f(i) }); errs[i] != nil {
 				next.Store(int64(n))
@@ -37,7 +37,7 @@ func eachColumn(n, values int, f func(i int) error) error {
 	for values >= worthSharing && helping < n-1 && help(work, ended) {
 		helping++
 	}
-	err := work()
+	work()
 	for range helping {
 		<-ended
 	}
@@ -46,17 +46,17 @@ func eachColumn(n, values int, f func(i int) error) error {
 			return e
 		}
 	}
-	return err
+	return nil
 }
 
 // help has work done by a goroutine more, if one may be.
-func help(work func() error, ended chan<- struct{}) bool {
+func help(work func(), ended chan<- struct{}) bool {
 	select {
 	case helpers <- struct{}{}:
 	default:
 		return false
 	}
-	safego.Start(work, func(error) { // its columns have their errors
+	safego.Start(func() error { work(); return nil }, func(error) { // its columns have their errors
 		<-helpers
 		ended <- struct{}{}
 	})
