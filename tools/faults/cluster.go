@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -46,6 +47,7 @@ type cluster struct {
 	client *fluss.Client
 	oracle *pyoracle.Python // long-lived; nil: to be started
 	mounts []string         // small file systems of tablet servers
+	stops  int
 }
 
 // template is the content of the template table, the same for all clusters.
@@ -107,9 +109,36 @@ func (c *cluster) stop(ctx context.Context) error {
 		return nil
 	}
 	c.client.Close()
-	err := errors.Join(c.stack.Stop(limit), c.unmount(), c.stack.Remove())
+	err := c.stack.Stop(limit)
+	// The logs stay, with the outputs of failed schedules.
+	c.stops++
+	logs := filepath.Join(filepath.Dir(c.opt.Dir), "logs", fmt.Sprintf("%s-%d", filepath.Base(c.opt.Dir), c.stops))
+	err = errors.Join(err, os.CopyFS(logs, os.DirFS(filepath.Join(c.opt.Dir, "logs"))), c.unmount(), c.stack.Remove())
 	c.stack = nil
 	return err
+}
+
+// describe says of each server whether it runs, answers, and which tablet
+// servers it knows, for the report of a failure.
+func (c *cluster) describe(ctx context.Context) string {
+	ctx, done := context.WithTimeout(ctx, 10*time.Second)
+	defer done()
+	running := map[string]bool{}
+	for _, p := range c.stack.Status() {
+		running[p.Name] = p.Alive
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(c.servers())) {
+		at := c.servers()[name]
+		known, err := stack.FlussTabletServers(ctx, at)
+		slices.Sort(known)
+		if err != nil {
+			out = append(out, fmt.Sprintf("%s (%s, running %t): %v", name, at, running[name], err))
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s (%s, running %t) knows %v", name, at, running[name], known))
+	}
+	return strings.Join(out, "; ")
 }
 
 // anew replaces a stack that does not get well.
@@ -153,6 +182,7 @@ func (c *cluster) ask(ctx context.Context, f func(context.Context, *pyoracle.Pyt
 		if err == nil {
 			return nil
 		}
+		err = fmt.Errorf("%w; the servers at %s: %s", err, time.Now().UTC().Format("15:04:05.000"), c.describe(ctx))
 		c.mu.Lock()
 		if c.oracle == py {
 			c.oracle = nil

@@ -2,7 +2,7 @@
 // checks that each promotion ends right: with the right rows, or with a clear
 // error after which a later apply finishes.
 //
-// usage: faults [-n N] [-seed S] [-out faults.jsonl] [-workers N] [-heartbeat D] [-pair STAGE/FAULT[/SEED]] [-keep]
+// usage: faults [-n N] [-seed S] [-out faults.jsonl] [-workers N] [-heartbeat D] [-pair STAGE/FAULT[/SEED],...] [-keep]
 //
 // It builds the provider with the build tag faultpoints, starts a stack with one
 // server and one with three, and runs N schedules (0: every pair of stage and
@@ -39,7 +39,7 @@ func program() int {
 	seed := flag.Uint64("seed", 0, "seed of the schedules; 0: a random one, which is printed")
 	out := flag.String("out", "faults.jsonl", "the report, one JSON object a schedule")
 	workers := flag.Int("workers", 3, "schedules at a time on the stack with one server")
-	only := flag.String("pair", "", "run only STAGE/FAULT, or STAGE/FAULT/SEED of a report's line; * is any, the faults also servers and own")
+	only := flag.String("pair", "", "run only STAGE/FAULT, or STAGE/FAULT/SEED of a report's line, several in this order with commas; * is any, the faults also servers and own")
 	keep := flag.Bool("keep", false, "keep the folder of the run")
 	list := flag.Bool("list", false, "print the schedules and the pairs that are left out, run nothing")
 	flag.DurationVar(&heartbeat, "heartbeat", heartbeat, "interval of the journal's heartbeats")
@@ -79,11 +79,27 @@ func fail(err error) int {
 	return 1
 }
 
-// chosen are the schedules of a seed, or those that match STAGE/FAULT[/SEED].
+// chosen are the schedules of a seed, or those that match one of a list of
+// STAGE/FAULT[/SEED].
 func chosen(seed uint64, n int, only string) ([]*Schedule, error) {
 	if only == "" {
 		return plan(seed, n), nil
 	}
+	var all []*Schedule
+	for one := range strings.SplitSeq(only, ",") {
+		list, err := matching(seed, n, one)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	for i, s := range all {
+		s.Number = i + 1
+	}
+	return all, nil
+}
+
+func matching(seed uint64, n int, only string) ([]*Schedule, error) {
 	part := strings.Split(only, "/")
 	if len(part) < 2 {
 		return nil, fmt.Errorf("-pair %q: STAGE/FAULT or STAGE/FAULT/SEED required", only)
@@ -163,7 +179,7 @@ func (p *suiteRun) run(ctx context.Context, schedules []*Schedule) (failed int, 
 		if failed == 0 && !p.keep {
 			err = errors.Join(err, os.RemoveAll(dir))
 		} else {
-			p.logf("outputs of failed schedules are in %s", dir)
+			p.logf("outputs of failed schedules, and the logs of the servers, are in %s", dir)
 		}
 	}()
 	// One after another: eight Java processes that start at once take longer.
