@@ -216,6 +216,11 @@ func (c *cluster) healthy(ctx context.Context) error {
 			return fmt.Errorf("%s has ended", p.Name)
 		}
 	}
+	for name, at := range c.servers() {
+		if err := stack.FlussServing(ctx, at); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	if _, err := c.tablets(ctx, c.opt.TabletServers); err != nil {
 		return err
 	}

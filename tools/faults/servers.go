@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/fluss-lake/terraform-provider-fluss/internal/acctest/stack"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss/wire"
 	"github.com/fluss-lake/terraform-provider-fluss/internal/fluss/wire/flusspb"
 )
@@ -288,29 +289,60 @@ func (g *group) pauseZooKeeper(ctx context.Context) ([]string, func() error, err
 	}, nil
 }
 
-// revive starts servers that ended because of the fault, and waits for all.
+// revive starts servers that ended because of the fault, or hang, and waits for
+// all.
 func (c *cluster) revive(ctx context.Context) error {
 	c.mending.Lock()
 	defer c.mending.Unlock()
 	sleep(ctx, 2*time.Second)
 	for _, p := range c.stack.Status() {
 		var id int
-		switch _, err := fmt.Sscanf(p.Name, "tablet-%d", &id); {
+		_, err := fmt.Sscanf(p.Name, "tablet-%d", &id)
+		tablet := err == nil
+		switch {
+		case p.Alive && tablet:
+			err = c.endHanging(ctx, id)
 		case p.Alive:
+			err = nil
 		case p.Name == "coordinator":
-			if err := c.startCoordinator(ctx); err != nil {
-				return err
-			}
-		case err == nil:
-			if err := c.startTablet(ctx, id); err != nil {
-				return err
-			}
+			err = c.startCoordinator(ctx)
+		case tablet:
+			err = c.startTablet(ctx, id)
+		default:
+			err = nil
+		}
+		if err != nil {
+			return err
 		}
 	}
 	limit, done := context.WithTimeout(ctx, time.Minute)
 	defer done()
 	_, err := c.tablets(limit, c.opt.TabletServers)
 	return err
+}
+
+// endHanging kills a tablet server that runs and takes no connections, and
+// starts it anew. Fluss 0.9.1 hangs like that for good when it shuts down because
+// its disk was full and RocksDB waits, in closing, for what it can't write; the
+// others go on to take it for a leader, as its session lives.
+func (c *cluster) endHanging(ctx context.Context, id int) error {
+	name := fmt.Sprintf("tablet-%d", id)
+	for range 3 {
+		err := stack.FlussServing(ctx, c.stack.Tablets[id])
+		if !errors.Is(err, syscall.ECONNREFUSED) {
+			return ctx.Err()
+		}
+		sleep(ctx, time.Second)
+	}
+	if _, err := c.processID(name); err != nil {
+		return errors.Join(ctx.Err(), c.startTablet(ctx, id)) // it has ended meanwhile
+	}
+	c.logf("%s: %s hangs in shutting down; it is killed and started anew", c.name, name)
+	if err := c.stack.KillTablet(ctx, id); err != nil {
+		return err
+	}
+	sleep(ctx, zooKeeperSession+time.Second)
+	return c.startTablet(ctx, id)
 }
 
 // fillDisk leaves a tablet server without room for data: a file takes all that
