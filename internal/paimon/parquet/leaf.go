@@ -7,6 +7,11 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
+// aheadBatches is the number of batches that the page at hand has at most when
+// the next one is unpacked ahead. Pages of many columns fall due together, and
+// each takes longer to unpack than a batch.
+const aheadBatches = 32
+
 // levelsAtOnce is how many levels are decoded at a time.
 const levelsAtOnce = 1024
 
@@ -60,7 +65,7 @@ func (r *leafReader) where(err error) error {
 		return nil
 	}
 	if r.group >= 0 && r.group < len(r.file.meta.RowGroups) {
-		return fmt.Errorf("column %q, row group %d, page at offset %d: %w", r.leaf.path, r.group, r.pageOff, err)
+		return fmt.Errorf("column %q, row group %d, page at offset %d: %w", r.leaf.path, r.group, r.page.off, err)
 	}
 	return fmt.Errorf("column %q: %w", r.leaf.path, err)
 }
@@ -96,7 +101,11 @@ func (r *leafReader) nextPage() (bool, error) {
 		if err := r.endStream(); err != nil {
 			return false, err
 		}
-		if r.left == 0 {
+		ahead, err := r.takeAhead()
+		if err != nil {
+			return false, err
+		}
+		if !ahead && r.left == 0 {
 			if r.group >= 0 && r.rowsLeft != 0 {
 				return false, corruptf("the column chunk ends %d rows before its row group", r.rowsLeft)
 			}
@@ -109,7 +118,10 @@ func (r *leafReader) nextPage() (bool, error) {
 			r.rowsLeft = r.file.meta.RowGroups[r.group].NumRows
 			continue
 		}
-		dict, err := r.next()
+		var dict *dictionaryPage
+		if !ahead {
+			dict, err = r.next()
+		}
 		if err != nil {
 			return false, err
 		}
@@ -173,7 +185,7 @@ func (r *leafReader) keepDictionary() error {
 
 // finished checks that no values are left behind the file's last row.
 func (r *leafReader) finished() error {
-	if r.bufPos != r.bufEnd || r.inPage != 0 || r.left != 0 || r.rowsLeft != 0 {
+	if r.bufPos != r.bufEnd || r.inPage != 0 || r.left != 0 || r.coming != nil || r.rowsLeft != 0 {
 		return r.where(corruptf("the column has more values than the file has rows"))
 	}
 	return r.where(r.endStream())
@@ -202,6 +214,9 @@ func (r *leafReader) flat(n int) error {
 		n -= k
 	}
 	r.end()
+	if r.inPage <= aheadBatches*r.slots {
+		r.lookAhead()
+	}
 	return nil
 }
 

@@ -25,32 +25,42 @@ const (
 	chunkSlack = 100
 )
 
+// page is one data page, unpacked.
+type page struct {
+	off       int64  // in the file, for messages
+	buf       []byte // what the page was unpacked into
+	repEnc    []byte // its levels, RLE
+	defEnc    []byte
+	values    []byte // nil where they are streamed
+	encoding  format.Encoding
+	numValues int
+}
+
 // pages walks the pages of one leaf through all row groups. Its buffers hold
-// one page, and are reused for the next.
+// one page, and are reused for the next; a page that is unpacked ahead has a
+// buffer more.
 type pages struct {
-	file  *File
-	leaf  *node
-	group int // row group at hand, -1 before the first
+	page         // at hand
+	ahead  page  // the one after it
+	coming *task // which unpacks ahead; nil: it is not being unpacked
+	file   *File
+	leaf   *node
+	group  int // row group at hand, -1 before the first
 
 	codec     format.CompressionCodec
 	off, end  int64 // of the chunk's bytes not read yet
 	left      int64 // values of the chunk not met yet
 	claimed   int64 // uncompressed bytes of the chunk, as the footer has it
-	pageOff   int64 // of the page at hand, for messages
 	raw       []byte
 	r, w      int // raw[r:w] is read from the file and not used yet
-	buf       []byte
 	header    format.PageHeader
+	headerOff int64
+	headed    bool // header is that of the page that raw[r:w] goes on with
 	protocol  thrift.CompactProtocol
 	reader    thrift.BytesReader
 	decoder   *thrift.Decoder
-	repEnc    []byte // the page's levels, RLE
-	defEnc    []byte
-	values    []byte // the page's values, unless they are streamed
-	streams   bool   // large pages may be
+	streams   bool // large pages may be
 	stream    *pageStream
-	encoding  format.Encoding
-	numValues int
 }
 
 func (p *pages) init(f *File, leaf *node) {
@@ -61,14 +71,19 @@ func (p *pages) init(f *File, leaf *node) {
 
 // release gives the buffers to other readers; the pages' bytes are gone.
 func (p *pages) release() {
+	if p.coming != nil {
+		p.coming.cancel()
+		p.coming = nil
+		<-pagesAhead
+	}
 	putBuffer(p.raw)
 	putBuffer(p.buf)
-	p.raw, p.buf = nil, nil
+	putBuffer(p.ahead.buf)
+	p.raw, p.page, p.ahead = nil, page{}, page{}
 	if p.stream != nil {
 		p.stream.close()
 		p.stream = nil
 	}
-	p.repEnc, p.defEnc, p.values = nil, nil, nil
 }
 
 // nextGroup opens the leaf's chunk in the next row group; false after the last.
@@ -103,7 +118,7 @@ func (p *pages) nextGroup() (bool, error) {
 	}
 	p.codec, p.left, p.claimed = m.Codec, m.NumValues, m.TotalUncompressedSize
 	p.off, p.end = start, min(start+m.TotalCompressedSize+chunkSlack, p.file.size)
-	p.r, p.w = 0, 0
+	p.r, p.w, p.headed = 0, 0, false
 	return true, nil
 }
 
@@ -136,9 +151,14 @@ func (p *pages) have(n int) error {
 	return nil
 }
 
-// readHeader decodes the page header at hand and takes it from raw.
+// readHeader decodes the page header at hand and takes it from raw, unless that
+// has been done.
 func (p *pages) readHeader() error {
-	p.pageOff = p.off - int64(p.w-p.r)
+	if p.headed {
+		p.headed = false
+		return nil
+	}
+	p.headerOff = p.off - int64(p.w-p.r)
 	want := 1
 	for {
 		if err := p.have(want); err != nil {
@@ -192,21 +212,19 @@ type dictionaryPage struct {
 // have padding behind them.
 func (p *pages) next() (*dictionaryPage, error) {
 	for {
-		if err := p.readHeader(); err != nil {
+		err := p.readHeader()
+		p.page.off = p.headerOff
+		if err != nil {
 			return nil, err
 		}
 		if streamed, err := p.tryStream(); streamed || err != nil {
 			return nil, err
 		}
-		h := &p.header
-		if err := p.have(int(h.CompressedPageSize)); err != nil {
+		body, err := p.body()
+		if err != nil {
 			return nil, err
 		}
-		body := p.raw[p.r : p.r+int(h.CompressedPageSize)]
-		p.r += len(body)
-		if h.CRC != 0 && uint32(h.CRC) != crc32.ChecksumIEEE(body) {
-			return nil, errChecksum
-		}
+		h := &p.header
 		switch h.Type {
 		case format.DictionaryPage:
 			if !h.DictionaryPageHeader.Valid {
@@ -225,9 +243,9 @@ func (p *pages) next() (*dictionaryPage, error) {
 			}
 			return &dictionaryPage{data, int(d.NumValues)}, nil
 		case format.DataPage:
-			return nil, p.dataV1(body)
+			return nil, p.dataV1(&p.page, body)
 		case format.DataPageV2:
-			return nil, p.dataV2(body)
+			return nil, p.dataV2(&p.page, body)
 		case format.IndexPage:
 			continue
 		default:
@@ -236,10 +254,92 @@ func (p *pages) next() (*dictionaryPage, error) {
 	}
 }
 
+// body takes the bytes of the page at hand, as they are in the file, from raw.
+func (p *pages) body() ([]byte, error) {
+	h := &p.header
+	if err := p.have(int(h.CompressedPageSize)); err != nil {
+		return nil, err
+	}
+	body := p.raw[p.r : p.r+int(h.CompressedPageSize)]
+	p.r += len(body)
+	if h.CRC != 0 && uint32(h.CRC) != crc32.ChecksumIEEE(body) {
+		return nil, errChecksum
+	}
+	return body, nil
+}
+
+// aheadMost is the uncompressed size up to which a page is unpacked ahead, and
+// aheadPages how many of all readers may be at once.
+const (
+	aheadMost  = 2 << 20
+	aheadPages = 8
+)
+
+var pagesAhead = make(chan struct{}, aheadPages)
+
+// lookAhead has the chunk's next page unpacked while the one at hand is in use,
+// if there is a processor for it.
+func (p *pages) lookAhead() {
+	if p.coming != nil || p.left == 0 || p.stream != nil || p.headed || cap(helpers) == 0 {
+		return
+	}
+	select {
+	case pagesAhead <- struct{}{}:
+	default:
+		return
+	}
+	if p.coming = begin(p.unpackAhead); p.coming == nil {
+		<-pagesAhead
+	}
+}
+
+// unpackAhead unpacks the next page into ahead, or reads no more than its header
+// where it is not one of data or too large. It touches nothing of the page at
+// hand.
+func (p *pages) unpackAhead() error {
+	p.ahead.numValues = 0
+	err := p.readHeader()
+	p.ahead.off = p.headerOff
+	if err != nil {
+		return err
+	}
+	h := &p.header
+	if h.UncompressedPageSize > aheadMost || h.Type != format.DataPage && h.Type != format.DataPageV2 {
+		p.headed = true
+		return nil
+	}
+	body, err := p.body()
+	if err != nil {
+		return err
+	}
+	if h.Type == format.DataPage {
+		return p.dataV1(&p.ahead, body)
+	}
+	return p.dataV2(&p.ahead, body)
+}
+
+// takeAhead makes the page that was unpacked ahead, if there is one, the page at
+// hand.
+func (p *pages) takeAhead() (bool, error) {
+	if p.coming == nil {
+		return false, nil
+	}
+	err := p.coming.result()
+	p.coming = nil
+	<-pagesAhead
+	if err == nil && p.headed {
+		return false, nil
+	}
+	p.page, p.ahead = p.ahead, p.page
+	putBuffer(p.ahead.buf)
+	p.ahead = page{}
+	return true, err
+}
+
 var errChecksum = corruptf("checksum of the page does not match its bytes")
 
 // room returns n bytes of buf behind the first skip ones, with padding behind.
-func (p *pages) room(skip, n int) []byte {
+func (p *page) room(skip, n int) []byte {
 	if need := skip + n + padding; cap(p.buf) < need {
 		grown := append(getBuffer(need), p.buf[:skip]...)
 		putBuffer(p.buf)
@@ -268,29 +368,29 @@ func (p *pages) dictionaryUsed() {
 	p.shed(4 * readAhead)
 }
 
-func (p *pages) dataV1(body []byte) error {
+func (p *pages) dataV1(to *page, body []byte) error {
 	if !p.header.DataPageHeader.Valid {
 		return corruptf("data page without its header")
 	}
 	h := &p.header.DataPageHeader.V
-	data := p.room(0, int(p.header.UncompressedPageSize))
+	data := to.room(0, int(p.header.UncompressedPageSize))
 	if err := decompress(p.codec, data, body); err != nil {
 		return err
 	}
 	p.shed(2 * readAhead)
 	var err error
-	p.repEnc, p.defEnc = nil, nil
+	to.repEnc, to.defEnc = nil, nil
 	if p.leaf.rep > 0 {
-		if p.repEnc, data, err = levelsV1(data, h.RepetitionLevelEncoding); err != nil {
+		if to.repEnc, data, err = levelsV1(data, h.RepetitionLevelEncoding); err != nil {
 			return fmt.Errorf("repetition levels: %w", err)
 		}
 	}
 	if p.leaf.def > 0 {
-		if p.defEnc, data, err = levelsV1(data, h.DefinitionLevelEncoding); err != nil {
+		if to.defEnc, data, err = levelsV1(data, h.DefinitionLevelEncoding); err != nil {
 			return fmt.Errorf("definition levels: %w", err)
 		}
 	}
-	return p.page(h.NumValues, h.Encoding, data)
+	return p.hold(to, h.NumValues, h.Encoding, data)
 }
 
 func levelsV1(data []byte, enc format.Encoding) (levels, rest []byte, err error) {
@@ -307,7 +407,7 @@ func levelsV1(data []byte, enc format.Encoding) (levels, rest []byte, err error)
 	return data[:n], data[n:], nil
 }
 
-func (p *pages) dataV2(body []byte) error {
+func (p *pages) dataV2(to *page, body []byte) error {
 	if !p.header.DataPageHeaderV2.Valid {
 		return corruptf("data page without its header")
 	}
@@ -322,9 +422,9 @@ func (p *pages) dataV2(body []byte) error {
 	if size < 0 {
 		return corruptf("levels of %d bytes in a page of %d uncompressed", levels, p.header.UncompressedPageSize)
 	}
-	head := p.room(0, levels+padding)
+	head := to.room(0, levels+padding)
 	copy(head, body[:levels])
-	data := p.room(levels+padding, size)
+	data := to.room(levels+padding, size)
 	codec := p.codec
 	if h.IsCompressed.Valid && !h.IsCompressed.V {
 		codec = format.Uncompressed
@@ -335,16 +435,17 @@ func (p *pages) dataV2(body []byte) error {
 		}
 	}
 	p.shed(2 * readAhead)
-	p.repEnc, p.defEnc = p.buf[:rep:levels+padding], p.buf[rep:levels:levels+padding]
-	return p.page(h.NumValues, h.Encoding, data)
+	to.repEnc, to.defEnc = to.buf[:rep:levels+padding], to.buf[rep:levels:levels+padding]
+	return p.hold(to, h.NumValues, h.Encoding, data)
 }
 
-func (p *pages) page(n int32, enc format.Encoding, data []byte) error {
+// hold makes to a page of n values.
+func (p *pages) hold(to *page, n int32, enc format.Encoding, data []byte) error {
 	if n < 0 || int64(n) > p.left {
 		return corruptf("page of %d values, the column chunk has %d left", n, p.left)
 	}
 	p.left -= int64(n)
-	p.numValues, p.encoding, p.values = int(n), enc, data
+	to.numValues, to.encoding, to.values = int(n), enc, data
 	return nil
 }
 

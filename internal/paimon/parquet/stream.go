@@ -100,7 +100,7 @@ func (p *pages) tryStream() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return true, p.page(values, format.Plain, nil)
+	return true, p.hold(&p.page, values, format.Plain, nil)
 }
 
 // endStream makes sure that the streamed page at hand is as its header says.
