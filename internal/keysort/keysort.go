@@ -38,7 +38,11 @@ type Sorter struct {
 
 // New returns a Sorter that sorts about window bytes at once. Its file, if one
 // is needed, is made in the folder dir.
-func New(window int64, dir string) *Sorter { return &Sorter{limit: window, dir: dir} }
+func New(window int64, dir string) *Sorter {
+	s := &Sorter{limit: window, dir: dir}
+	s.window.Expect(window)
+	return s
+}
 
 // Add adds the record of row pos under the key pos, see row.Batch.Add.
 func (s *Sorter) Add(key *row.KeyEncoder, row *row.Encoder, pos int) {
@@ -174,7 +178,7 @@ func (s *Sorter) Reset() error {
 // Close gives the file and the memory up.
 func (s *Sorter) Close() error {
 	f, name := s.file, s.name
-	*s = Sorter{limit: s.limit, dir: s.dir}
+	*s = *New(s.limit, s.dir)
 	if f == nil {
 		return nil
 	}

@@ -30,14 +30,14 @@ const (
 type sortSizes struct {
 	window int64 // sorted at once, in memory
 	// spill is the size of a bucket's records from which it is sorted through a
-	// temporary file. A server notices the difference from about two of its write
-	// buffers on, of 64 MiB unless it is told otherwise.
+	// temporary file: writing and reading that takes less than what the server
+	// takes more for the second sorted window and every further one.
 	spill int64
 	// large is the mean size of records whose order matters little beside it.
 	large int64
 }
 
-var defaultSortSizes = sortSizes{window: 12 << 20, spill: 128 << 20, large: 16 << 10}
+var defaultSortSizes = sortSizes{window: 12 << 20, spill: 16 << 20, large: 16 << 10}
 
 // bucket loads one bucket: one pipeline from the merged source rows to the
 // tablet server that leads it.
@@ -57,8 +57,10 @@ func (l *loader) bucket(ctx context.Context, t bucketTask) (err error) {
 			err = serr
 		}
 	}()
+	// A batch is sent when it is full: the last record reaches beyond.
+	size := min(int64(l.batch)+int64(l.batch)/16, unpacked(t))
 	for range l.flight + 1 {
-		p.free <- &row.Batch{}
+		p.free <- row.NewBatch(int(size))
 	}
 	if err := p.next(ctx); err != nil {
 		return err

@@ -94,23 +94,16 @@ func encodeBucket(rows *paimon.Rows, info *fluss.TableInfo) ([]*row.Batch, error
 	var encs []*encoder
 	var out []*row.Batch
 	var window row.Window
-	// The provider's order: sorted by the bytes of the keys, as much at once as it
-	// has memory for.
-	take := func() {
-		window.Sort()
-		for left := window.Rows(); left > 0; {
-			if n := len(out); n == 0 || out[n-1].Size() >= limitBytes || out[n-1].Rows() >= limitRows {
-				out = append(out, &row.Batch{})
-				out[n].Reset(int16(info.SchemaID))
-			}
-			left = window.TakeInto(out[len(out)-1], limitBytes, limitRows)
-		}
-		window.Reset()
-	}
 	for {
 		refs, err := rows.Next()
 		if errors.Is(err, io.EOF) {
-			take()
+			// The provider's order.
+			window.Sort()
+			for left := window.Rows(); left > 0; {
+				out = append(out, &row.Batch{})
+				out[len(out)-1].Reset(int16(info.SchemaID))
+				left = window.TakeInto(out[len(out)-1], limitBytes, limitRows)
+			}
 			return out, nil
 		}
 		if err != nil {
@@ -136,9 +129,7 @@ func encodeBucket(rows *paimon.Rows, info *fluss.TableInfo) ([]*row.Batch, error
 			if refs.Src != nil {
 				src = int(refs.Src[k])
 			}
-			if window.Add(encs[src].key, encs[src].row, int(pos), int(pos)); window.Size() >= limitWindow {
-				take()
-			}
+			window.Add(encs[src].key, encs[src].row, int(pos), int(pos))
 		}
 	}
 }

@@ -15,8 +15,6 @@ const (
 	// Batches as large as the provider makes them.
 	limitBytes = 1 << 20
 	limitRows  = 32_000
-	// Windows too, in which they are sorted by key.
-	limitWindow = 12 << 20
 )
 
 // limit sends batches that were encoded beforehand: nothing is read, merged or

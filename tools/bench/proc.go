@@ -106,12 +106,16 @@ type watcher struct {
 	seen      map[int]usage
 }
 
+// sampleEvery is how often children are looked at: the kernel keeps their peaks,
+// and looking takes processor time that what is measured could have.
+const sampleEvery = 100 * time.Millisecond
+
 // watchChildren samples those children of the process whose program has the name.
 func watchChildren(parent int, name string) *watcher {
 	w := &watcher{end: make(chan struct{}), done: make(chan struct{}), seen: map[int]usage{}}
 	go func() {
 		defer close(w.done)
-		t := time.NewTicker(20 * time.Millisecond)
+		t := time.NewTicker(sampleEvery)
 		defer t.Stop()
 		for {
 			w.sample(parent, name)

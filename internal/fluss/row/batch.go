@@ -40,6 +40,9 @@ type Batch struct {
 	schema int16
 }
 
+// NewBatch returns an empty batch with memory for about size bytes.
+func NewBatch(size int) *Batch { return &Batch{buf: make([]byte, 0, batchHeader+size)} }
+
 // Reset empties b for rows of the given schema, keeping its memory.
 func (b *Batch) Reset(schemaID int16) {
 	b.buf = appendZeros(b.buf[:0], batchHeader)

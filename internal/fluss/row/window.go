@@ -20,7 +20,8 @@ type Window struct {
 	recs   []windowRec
 	other  []windowRec // memory for sorting
 	size   int64
-	from   int // of recs, the first that TakeInto has not given
+	expect int64 // of size, when full; 0: not known
+	from   int   // of recs, the first that TakeInto has not given
 
 	// The bytes that all keys begin with decide nothing. Paimon's layout has 8.
 	first  []byte // the first key
@@ -43,7 +44,13 @@ const (
 	// growing window copies little. A longer record has a piece of its own.
 	windowChunk = 1 << 20
 	placeBits   = 21 // of a position in a chunk: windowChunk and a header
+	// windowLearn is the number of records after which their mean size is known.
+	windowLearn = 1024
 )
+
+// Expect tells that the window will be filled up to about that many bytes, as
+// Size counts them, so that it grows once.
+func (w *Window) Expect(size int64) { w.expect = size }
 
 // Add adds a record as Batch.Add does. No record may be added between the first
 // TakeInto and Reset. A window holds 2 GiB at most.
@@ -73,6 +80,9 @@ func (w *Window) Add(key *KeyEncoder, row *Encoder, keyPos, rowPos int) {
 			n--
 		}
 		w.common, w.late = n, len(w.recs)
+	}
+	if len(w.recs) == cap(w.recs) && len(w.recs) >= windowLearn && w.size < w.expect {
+		w.recs = slices.Grow(w.recs, int((w.expect-w.size)*int64(len(w.recs))/w.size)+windowLearn)
 	}
 	w.recs = append(w.recs, windowRec{prefix: keyPrefix(k[w.common:]), place: uint32((w.used-1)<<placeBits | at), length: uint32(length)})
 	w.size += int64(length) + windowRecSize
