@@ -179,7 +179,7 @@ func (b *BucketWriter) prepareRetry() time.Duration {
 		since = b.unsentSince(first)
 	}
 	if waited := time.Since(since); waited > b.w.cfg.DeliveryTimeout {
-		b.fail(fmt.Errorf("given up after %s: %w", waited.Round(time.Second), r.err))
+		b.fail(fmt.Errorf("given up after %s: %w%s", waited.Round(time.Second), r.err, whatToDo(r.err)))
 		return 0
 	}
 	if r.renew {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"syscall"
 	"time"
 
 	"github.com/fluss-lake/terraform-provider-fluss/internal/wait"
@@ -62,12 +63,23 @@ func (c *Client) retry(ctx context.Context, what string, once bool, try func(ctx
 				return withContext(ctx, err)
 			}
 			if limited {
-				return fmt.Errorf("fluss: %s: given up after %d tries in %s, the last of which ended with: %w",
-					what, attempt+1, c.cfg.RetryTimeout, withContext(ctx, err))
+				return fmt.Errorf("fluss: %s: given up after %d tries in %s, the last of which ended with: %w%s",
+					what, attempt+1, c.cfg.RetryTimeout, withContext(ctx, err), whatToDo(err))
 			}
-			return fmt.Errorf("fluss: %s: given up after %d tries, the last of which ended with: %w", what, attempt+1, withContext(ctx, err))
+			return fmt.Errorf("fluss: %s: given up after %d tries, the last of which ended with: %w%s", what, attempt+1, withContext(ctx, err), whatToDo(err))
 		}
 	}
+}
+
+// whatToDo is what can be done about an error that did not pass, "" where the
+// error says it itself. Servers of Fluss 0.9 can hang while they shut down, after
+// their disk was full: they take no connections, and the others go on to name
+// them as leaders.
+func whatToDo(err error) string {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return " (start the server at this address; if its process runs, it hangs: end it and start it anew)"
+	}
+	return ""
 }
 
 // withContext makes err match the error of an ended context too.
