@@ -272,7 +272,7 @@ func (p *pages) body() ([]byte, error) {
 // aheadPages how many of all readers may be at once.
 const (
 	aheadMost  = 2 << 20
-	aheadPages = 8
+	aheadPages = 6
 )
 
 var pagesAhead = make(chan struct{}, aheadPages)
