@@ -33,22 +33,30 @@ func putVarint(b []byte, n int, u uint64) int {
 	case u < 1<<28:
 		le.PutUint32(b[n:], uint32(u&0x7f|u<<1&0x7f00|u<<2&0x7f0000|u<<3&0x7f000000|0x808080))
 		return n + 4
-	case u < 1<<56:
-		x, size := spread(u)
-		le.PutUint64(b[n:], x)
-		return n + size
 	}
-	return n + binary.PutUvarint(b[n:], u)
+	x, size := spread(u)
+	le.PutUint64(b[n:], x)
+	if size > 8 {
+		le.PutUint16(b[n+8:], lastVarintBytes(u))
+	}
+	return n + size
 }
 
-// spread returns the LEB128 bytes of u, below 2^56, in a little-endian word and
-// their number.
+// spread returns the first eight LEB128 bytes of u in a little-endian word, and
+// the number of all.
 func spread(u uint64) (word uint64, size int) {
-	size = (bits.Len64(u|1) + 6) * 37 >> 8 // a division by 7, exact up to 62
+	size = (bits.Len64(u|1) + 6) * 37 >> 8 // a division by 7, exact up to 70
 	u = u&0x0fffffff | u&0x00fffffff0000000<<4
 	u = u&0x00003fff00003fff | u&0x0fffc0000fffc000<<2
 	u = u&0x007f007f007f007f | u&0x3f803f803f803f80<<1
-	return u | 0x0080808080808080&(1<<(8*uint(size-1))-1), size
+	return u | 0x8080808080808080&(1<<(8*uint(size-1))-1), size
+}
+
+// lastVarintBytes returns the ninth and tenth LEB128 bytes of u in a
+// little-endian word; they are not part of a u that needs fewer.
+func lastVarintBytes(u uint64) uint16 {
+	last := uint16(u >> 56)
+	return last | last>>7<<8
 }
 
 // setLength puts the LEB128 of the number of bytes behind dst[at] there, where
