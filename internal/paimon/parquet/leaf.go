@@ -185,7 +185,7 @@ func (r *leafReader) keepDictionary() error {
 
 // finished checks that no values are left behind the file's last row.
 func (r *leafReader) finished() error {
-	if r.bufPos != r.bufEnd || r.inPage != 0 || r.left != 0 || r.coming != nil || r.rowsLeft != 0 {
+	if r.coming != nil || r.bufPos != r.bufEnd || r.inPage != 0 || r.left != 0 || r.rowsLeft != 0 {
 		return r.where(corruptf("the column has more values than the file has rows"))
 	}
 	return r.where(r.endStream())
