@@ -20,7 +20,7 @@ var guideTexts = map[string]told{
 	loadVsJava: {"Load, beside the Java client", "rows by the whole command: `terraform apply` from its start to its end, with all it does besides loading; the JVM from its start, with connecting and flushing, to its end. " +
 		"The table is made beforehand for Java. `tools/bench/LoadTable.java`"},
 	loadVsPyfluss:   {"Load, beside pyfluss", "the same, with Python's start. `tools/bench/pyload.py`"},
-	loadVsLimit:     {"Load, beside what the servers take", "rows of the load stage; the same rows in batches that were encoded before the clock started, sent by the same client over as many connections."},
+	loadVsLimit:     {"Load, beside what the servers take", "rows of the load stage; the same rows in batches that were sorted and encoded before the clock started, sent in the same order by the same client over as many connections."},
 	cpuVsJava:       {"CPU of a load, beside the Java client", "all user and system time of the provider's process, planning included; of the JVM's process, its start included."},
 	growth20M:       {"Load of ten times the rows", "rows of the load stage of a table with ten times the files."},
 	loadServers3:    {"Load into three tablet servers, beside the Java client", "as beside the Java client above. The three servers share the machine's cores with both."},
@@ -29,7 +29,7 @@ var guideTexts = map[string]told{
 	memory20M:       {"Memory of a load of ten times the rows", "the same."},
 	memoryWide:      {"Memory of a load of large values", "the same; a row has 20 MB."},
 	readVsJava: {"Merged read, beside Paimon Java", "wall time from planning to the last row, every value looked at; compiled and warm, the start of the JVM does not count. Paimon's reader has one thread, " +
-		"beside those of the JVM's compiler and collector; this provider's decodes columns on several cores. `tools/bench/ReadTable.java`"},
+		"beside those of the JVM's compiler and collector; this provider's unpacks and decodes columns on several cores. `tools/bench/ReadTable.java`"},
 	readVsPypaimon: {"Merged read, beside pypaimon", "the same, without Python's start. `tools/bench/pyread.py`"},
 	readVsRust:     {"Merged read, beside pypaimon-rust", "the same."},
 	orcRead:        {"Merged read of ORC, beside Paimon Java", "CPU time of the whole process, once warm."},
