@@ -47,7 +47,7 @@ type cluster struct {
 	client *fluss.Client
 	oracle *pyoracle.Python // long-lived; nil: to be started
 	mounts []string         // small file systems of tablet servers
-	stops  int
+	stops  int              // so far; they name the folders of the servers' logs
 }
 
 // template is the content of the template table, the same for all clusters.

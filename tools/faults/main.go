@@ -87,11 +87,14 @@ func chosen(seed uint64, n int, only string) ([]*Schedule, error) {
 	}
 	var all []*Schedule
 	for one := range strings.SplitSeq(only, ",") {
-		list, err := matching(seed, n, one)
+		list, err := matching(seed, one)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, list...)
+	}
+	if n > 0 && n < len(all) {
+		all = all[:n]
 	}
 	for i, s := range all {
 		s.Number = i + 1
@@ -99,7 +102,8 @@ func chosen(seed uint64, n int, only string) ([]*Schedule, error) {
 	return all, nil
 }
 
-func matching(seed uint64, n int, only string) ([]*Schedule, error) {
+// matching are the schedules of one STAGE/FAULT[/SEED].
+func matching(seed uint64, only string) ([]*Schedule, error) {
 	part := strings.Split(only, "/")
 	if len(part) < 2 {
 		return nil, fmt.Errorf("-pair %q: STAGE/FAULT or STAGE/FAULT/SEED required", only)
@@ -122,9 +126,6 @@ func matching(seed uint64, n int, only string) ([]*Schedule, error) {
 	})
 	if len(all) == 0 {
 		return nil, fmt.Errorf("-pair %q: no such pair", only)
-	}
-	if n > 0 && n < len(all) {
-		all = all[:n]
 	}
 	return all, nil
 }

@@ -297,19 +297,15 @@ func (c *cluster) revive(ctx context.Context) error {
 	sleep(ctx, 2*time.Second)
 	for _, p := range c.stack.Status() {
 		var id int
-		_, err := fmt.Sscanf(p.Name, "tablet-%d", &id)
-		tablet := err == nil
+		var err error
+		_, other := fmt.Sscanf(p.Name, "tablet-%d", &id)
 		switch {
-		case p.Alive && tablet:
+		case other == nil && p.Alive:
 			err = c.endHanging(ctx, id)
-		case p.Alive:
-			err = nil
-		case p.Name == "coordinator":
-			err = c.startCoordinator(ctx)
-		case tablet:
+		case other == nil:
 			err = c.startTablet(ctx, id)
-		default:
-			err = nil
+		case p.Name == "coordinator" && !p.Alive:
+			err = c.startCoordinator(ctx)
 		}
 		if err != nil {
 			return err
